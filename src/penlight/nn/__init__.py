@@ -33,7 +33,7 @@ declare_modules(
         }
     },
 )
-# Every part comes when it is first asked for.
+# Every part is imported at its first use.
 _PARTS = ("attention", "common_types", "functional", "grad", "init", "parallel", "utils")
 
 _explain(globals())
@@ -46,13 +46,13 @@ _found, __dir__ = lazy_names(__name__, _homes, _PARTS, lambda *name: _refused.mi
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("intrinsic", "qat", "quantizable", "quantized"):  # old names of what is refused there
+    if name in ("intrinsic", "qat", "quantizable", "quantized"):  # old names of modules refused there
         return getattr(import_module("penlight.ao").nn, name)
     return _found(name)
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """The arguments `device`, `dtype` and `memory_format` out of keyword arguments, ready for a factory function.
+    """The arguments `device`, `dtype` and `memory_format` of the keyword arguments, as arguments of a factory function.
 
     >>> factory_kwargs({"dtype": "float64"})
     {'dtype': 'float64'}

@@ -1,4 +1,4 @@
-"""The words that a loss understands for `reduction=`, and the two legacy flags that came before them."""
+"""The accepted values of a loss's `reduction=`, and the two legacy flags that preceded it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penlight._common.user_warnings import warn_user
 
 @example('get_enum("sum")', "2")
 def get_enum(reduction: str) -> int:
-    """The number that stands for a reduction: none 0, mean 1, sum 2."""
+    """The number of a reduction: none 0, mean 1, sum 2."""
     if reduction == "elementwise_mean":
         warn_user("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
         return 1
@@ -20,7 +20,7 @@ def get_enum(reduction: str) -> int:
 
 @example("legacy_get_string(False, None, emit_warning=False)", "'sum'")
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """The reduction that `size_average=` and `reduce=` ask for; an absent flag counts as True."""
+    """The reduction selected by `size_average=` and `reduce=`; an absent flag counts as True."""
     if reduce is not None and not reduce:
         word = "none"
     else:

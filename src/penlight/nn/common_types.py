@@ -1,4 +1,4 @@
-"""Type aliases for sizes that may be given as one number or one for each dimension."""
+"""Type aliases for sizes that are one int or one for each dimension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions that layers are made of, under PyTorch's names. They are defined in the tables of `penlight.ops`.
+"""The functions that layers use, under PyTorch's names. `penlight.ops` defines them.
 
 >>> import penlight as torch
 >>> import penlight.nn.functional as F
@@ -85,7 +85,7 @@ def tanh(input: Tensor) -> Tensor:
 
 @_example("torch.nn.functional.softmax(torch.tensor([0.0, 0.0]), dim=0)", "tensor([0.5000, 0.5000])")
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """exp(x) scaled to sum to one along a dimension."""
+    """exp(x), normalised to sum to one along a dimension."""
     if dim is None:
         dim = _get_softmax_dim("softmax", input.dim())
     return _softmax(input, dim, dtype)
@@ -93,7 +93,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 @_example("torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0]), dim=0)", "tensor([-0.6931, -0.6931])")
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of `softmax`, computed in one go."""
+    """The logarithm of `softmax`, computed stably in one step."""
     if dim is None:
         dim = _get_softmax_dim("log_softmax", input.dim())
     return _log_softmax(input, dim, dtype)
@@ -109,13 +109,13 @@ globals().update({f"_{_name}": globals()[_name] for _name in _PRIVATE.split()})
 
 
 def _verify_batch_size(size: Any) -> None:
-    """Refuse a batch that has a single value for each channel, which has no variance."""
+    """Refuse a batch with a single value per channel, which has no variance."""
     if math.prod((size[0], *size[2:])) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
 def _verify_spatial_size(size: Any) -> None:
-    """Refuse a single value for each channel of a sample."""
+    """Refuse a sample with a single value per channel."""
     if math.prod(size[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {size}")
 
@@ -139,13 +139,13 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
 
 
-# What PyTorch has as builtins: the rest are functions of Python there too, which classes bind.
+# Builtins in PyTorch: the others are Python functions there too, which classes bind.
 _BOUND = """
     adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d
     conv_transpose2d conv_transpose3d cosine_similarity elu_ gelu hardshrink hardtanh_ leaky_relu_ linear logsigmoid
     native_channel_shuffle one_hot pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_ rrelu_
     scaled_dot_product_attention selu_ softplus softshrink threshold_"""
-# Those of them that PyTorch's `torch` and `torch.nn.functional` have in common.
+# Builtins that `torch` and `torch.nn.functional` share in PyTorch.
 _SHARED = """
     adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
     conv_transpose3d cosine_similarity hardshrink native_channel_shuffle pairwise_distance pdist pixel_shuffle

@@ -1,4 +1,4 @@
-"""Filling tensors with initial values, in place and outside of autograd."""
+"""Fills tensors with initial values, in place and outside of autograd."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GAINS |= {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 @example('torch.nn.init.calculate_gain("leaky_relu", 1)', "1.0")
 def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float:
-    """The factor by which weights should be larger because of the nonlinearity that follows.
+    """The scale factor for weights that compensates for the nonlinearity after them.
 
     `param` is the negative slope of "leaky_relu".
     """
@@ -55,20 +55,20 @@ def _fill(method: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
 
 @example("bool((torch.nn.init.uniform_(torch.empty(3, 5)) < 1).all())", "True")
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills with numbers drawn uniformly from [a, b)."""
+    """Fills with samples of the uniform distribution on [a, b)."""
     return _fill(tensor.uniform_, a, b, generator=generator)
 
 
 @example("torch.nn.init.normal_(torch.empty(3, 5), std=0.1).shape", "torch.Size([3, 5])")
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills with numbers drawn from the normal distribution."""
+    """Fills with samples of a normal distribution."""
     return _fill(tensor.normal_, mean, std, generator=generator)
 
 
 @example("bool((torch.nn.init.trunc_normal_(torch.empty(3, 5)).abs() <= 2).all())", "True")
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:  # fmt: skip
-    """Fills with numbers drawn from the normal distribution cut off outside [a, b]."""
+    """Fills with samples of a normal distribution truncated to [a, b]."""
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -88,7 +88,7 @@ def _normal_cdf(x: float) -> float:
 
 
 def _redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
-    """Normal numbers, drawn again wherever they fall outside: good when most fall inside."""
+    """Normal samples, redrawn while they are outside: efficient if most are inside."""
     low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
     tensor.normal_(mean, std, generator=generator)
     while (outside := (tensor < low) | (tensor > high)).any():
@@ -98,7 +98,7 @@ def _redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float,
 
 
 def _accept_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
-    """Uniform numbers, accepted with a probability that follows the density: good when few normal ones fall inside."""
+    """Rejection sampling from a uniform distribution: efficient if few normal samples are inside."""
     peak = max(a, min(mean, b))
     log_peak = -0.5 * ((peak - mean) / std) ** 2
     pending = None
@@ -147,7 +147,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @example("torch.nn.init.dirac_(torch.empty(1, 1, 3))", "tensor([[[0., 1., 0.]]])")
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Makes a convolution weight one that passes the input through, in each group."""
+    """Makes a convolution weight the identity, in each group."""
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.size(0) % groups != 0:
@@ -166,7 +166,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @example("_calculate_fan_in_and_fan_out(torch.empty(8, 3, 5, 5))", "(75, 200)")
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """The numbers of inputs and outputs of one element of a weight."""
+    """The number of inputs and of outputs connected to one element of a weight."""
     if tensor.dim() < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     outputs, inputs, *field = tensor.shape
@@ -184,14 +184,14 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 @example("torch.nn.init.xavier_uniform_(torch.empty(3, 5)).shape", "torch.Size([3, 5])")
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform, with the standard deviation gain √(2 / (fan_in + fan_out))."""
+    """Fills with uniform samples of standard deviation gain √(2 / (fan_in + fan_out))."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
 @example("torch.nn.init.xavier_normal_(torch.empty(3, 5)).shape", "torch.Size([3, 5])")
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal, with the standard deviation gain √(2 / (fan_in + fan_out))."""
+    """Fills with normal samples of standard deviation gain √(2 / (fan_in + fan_out))."""
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
@@ -203,7 +203,7 @@ def _xavier_std(tensor: Tensor, gain: float) -> float:
 @example('torch.nn.init.kaiming_uniform_(torch.empty(3, 5), nonlinearity="relu").shape', "torch.Size([3, 5])")
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Any = None) -> Tensor:  # fmt: skip
-    """Uniform, with the standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows."""
+    """Fills with uniform samples of standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows."""
     if 0 in tensor.shape:
         warn_user("Initializing zero-element tensors is a no-op")
         return tensor
@@ -214,7 +214,7 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 @example('torch.nn.init.kaiming_normal_(torch.empty(3, 5), mode="fan_out").shape', "torch.Size([3, 5])")
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Tensor:  # fmt: skip
-    """Normal, with the standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows."""
+    """Fills with normal samples of standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows."""
     if 0 in tensor.shape:
         warn_user("Initializing zero-element tensors is a no-op")
         return tensor
@@ -227,7 +227,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Makes the tensor, seen as a matrix, a (semi-)orthogonal one times `gain`.
+    """Makes the tensor, viewed as a matrix, (semi-)orthogonal, times `gain`.
 
     >>> w = torch.nn.init.orthogonal_(torch.empty(3, 5))
     >>> torch.allclose(w @ w.T, torch.eye(3), atol=1e-6)
@@ -250,7 +250,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 @example("int((torch.nn.init.sparse_(torch.empty(4, 2), sparsity=0.5) == 0).sum())", "4")
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal, with a share of each column set to zero."""
+    """Fills with normal samples, and sets a fraction of each column to zero."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:
@@ -260,12 +260,12 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     with penlight.no_grad():
         tensor.normal_(0, std, generator=generator)
         for column in range(columns):
-            # PyTorch draws these from the default generator, whatever `generator` is.
+            # PyTorch draws these from the default generator, regardless of `generator`.
             tensor[penlight.randperm(rows)[:zeros], column] = 0
     return tensor
 
 
-# What PyTorch keeps private, and some programs use all the same.
+# Private in PyTorch, but used by some programs.
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
 _no_grad_fill_, _no_grad_zero_ = constant_, zeros_
 

@@ -1,4 +1,4 @@
-"""Parameters and buffers: tensors that a module knows by their kind, and those that still wait for a shape."""
+"""Parameters and buffers, which modules recognise by class, and those without a shape yet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
-    """Makes tensors of other classes that were marked as parameters instances of Parameter."""
+    """Makes tensors of other classes that are marked as parameters instances of Parameter."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False):
@@ -35,7 +35,7 @@ class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
 class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that a module registers as a parameter when it is assigned, and that requires grad by default.
 
-    It shares the memory of `data`; `requires_grad=False` freezes it. A tensor of another subclass stays of that class and is marked.
+    It shares the memory of `data`; `requires_grad=False` freezes it. A tensor of another subclass keeps its class and is marked.
 
     >>> torch.nn.Parameter(torch.ones(2))
     Parameter containing:
@@ -83,7 +83,7 @@ PARAMETER_TYPES.add(Parameter)
 
 
 class _BufferMeta(type(Tensor)):  # type: ignore[misc]
-    """Makes tensors that were marked as buffers instances of Buffer."""
+    """Makes tensors that are marked as buffers instances of Buffer."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False):
@@ -92,7 +92,7 @@ class _BufferMeta(type(Tensor)):  # type: ignore[misc]
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that a module registers as a buffer when it is assigned, sharing the memory of `data`; `persistent` says whether it is saved.
+    """A tensor that a module registers as a buffer when it is assigned, sharing the memory of `data`; it is saved if `persistent`.
 
     >>> m = torch.nn.Module()
     >>> m.scale = torch.nn.Buffer(torch.ones(1))
@@ -111,15 +111,15 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return marked
 
 
-# Note [Tensors without a shape]: an uninitialised tensor has an array without elements, which must not get into any
-# computation. Every operation begins with reading `_array`, so that in these classes it is a property that refuses.
-# What may be done before there is a shape (casting, materialising) reads the slot itself.
+# Note [Tensors without a shape]: an uninitialised tensor has an array without elements, which must not enter any computation. Every op
+# starts by reading `_array`, so in these classes it is a property that raises. Operations allowed without a shape (casting, materialising)
+# read the slot itself.
 
 _slot = Tensor.__dict__["_array"]
 
 
 def _of_data(name: str) -> Any:
-    """A method that is that of the tensor without elements."""
+    """A method forwarded to the tensor without elements."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(self.data, name)(*args, **kwargs)
@@ -129,7 +129,7 @@ def _of_data(name: str) -> Any:
 
 
 class UninitializedTensorMixin:
-    """What parameters and buffers without a shape share."""
+    """The common base of parameters and buffers without a shape."""
 
     __slots__ = ()
 
@@ -154,7 +154,7 @@ class UninitializedTensorMixin:
         _slot.__set__(self, value)
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Gives the tensor its shape, uninitialised memory, and the class that it was waiting to have.
+        """Gives the tensor its shape, uninitialised memory, and its final class.
 
         >>> p = torch.nn.UninitializedParameter()
         >>> p.materialize((2, 3))
@@ -167,7 +167,7 @@ class UninitializedTensorMixin:
 
     @property
     def data(self) -> Tensor:
-        """The tensor without elements that stands for the one to come; it has the dtype."""
+        """The tensor without elements that represents the future one; it has the dtype."""
         return wrap(_slot.__get__(self))
 
     @data.setter
@@ -232,12 +232,12 @@ class UninitializedTensorMixin:
 
 @example("is_lazy(torch.nn.LazyLinear(2).weight)", "True")
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter or buffer still waits for its shape."""
+    """Whether a parameter or buffer still has no shape."""
     return isinstance(param, UninitializedTensorMixin)
 
 
 def _without_shape(cls: type[Any], kind: type[Any], requires_grad: bool, device: Any, dtype: Any) -> Any:
-    # It is made as what it will become, for whom reading the array is allowed.
+    # It is created with its final class, for which reading the array is allowed.
     made = Tensor._make_subclass(kind, penlight.empty(0, device=device, dtype=dtype), requires_grad)
     made.__class__ = cls
     return made

@@ -1,4 +1,4 @@
-"""Optimisers and learning rate schedulers, as in ``torch.optim``. Each is loaded when it is first used."""
+"""Optimisers and learning rate schedulers, as in ``torch.optim``. Each is imported at its first use."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What every optimiser of this package shares: the declaration of its options, their checks, and the shape of a step.
+"""The common base of this package's optimisers: declared options, their checks, and the structure of a step.
 
-An optimiser declares in `_options` the keys of a parameter group, in PyTorch's order; in `_checks` what is asked of the
-values, in the order in which PyTorch looks at them; and in `_added` the options that older files lack. Its constructor is
-PyTorch's signature alone: see `_set_up`.
+An optimiser declares in `_options` the keys of a parameter group, in PyTorch's order; in `_checks` the conditions on their values, in the
+order of PyTorch's checks; and in `_added` the options that older files lack. Its constructor has only PyTorch's signature and no body: see
+`_set_up`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from penlight.optim.optimizer import Optimizer, _get_scalar_dtype, _to_scalar
 
 Group = dict[str, Any]
 State = dict[str, Any]
-Check = Callable[[Any], "str | None"]  # what is wrong with a value, in PyTorch's words
+Check = Callable[[Any], "str | None"]  # the error for a value, in PyTorch's words
 
 
 def need(good: Callable[[Any], Any], words: str) -> Check:
-    """A check that reports ``words``, with the value in the braces, unless ``good(value)``."""
+    """A check that fails with ``words``, formatted with the value, unless ``good(value)``."""
     return lambda value: None if good(value) else words.format(value)
 
 
@@ -44,13 +44,13 @@ _WORDS = {"lr": "Invalid learning rate: {}", "eps": "Invalid epsilon value: {}"}
 
 
 def usual(*names: str) -> dict[str, Check]:
-    """The checks that most optimisers make: betas are in [0, 1), other options are not negative."""
+    """The checks of most optimisers: betas are in [0, 1), other options are not negative."""
     checks = {name: not_negative(_WORDS.get(name, f"Invalid {name} value: {{}}")) for name in names}
     return {name: _beta_out_of_range if name == "betas" else check for name, check in checks.items()}
 
 
 def added(names: str) -> Group:
-    """Options that older files lack, with what they mean then: nothing was chosen, everything is off."""
+    """Options that older files lack, with the values assumed for them: nothing chosen, everything off."""
     off = {"foreach": None, "fused": None, "momentum": 0}
     return {name: off.get(name, False) for name in names.split()}
 
@@ -73,22 +73,22 @@ class Declared(Optimizer):
     _added: ClassVar[Group] = {}
 
     def __init_subclass__(cls, example: tuple[str, str] | None = None, **kwargs: Any) -> None:
-        # The example is a step from (1, -2) down a parabola: given are the options and where it leads.
+        # The example is a step from (1, -2) down a parabola, declared by its options and its result.
         super().__init_subclass__(**kwargs)
         complete(cls, _STEP, example)
         if "_options" in vars(cls):
             cls.__init__ = declared_init(cls.__init__, Declared._set_up)  # type: ignore[method-assign]
 
     def _set_up(self, given: dict[str, Any]) -> None:
-        """What every constructor does with its arguments."""
+        """The common body of all constructors."""
         super().__init__(given["params"], self._declared(given))
         self._check_groups()
 
     def _check_groups(self) -> None:
-        """Refuse options or parameters that do not go together, once the groups are there."""
+        """Refuse incompatible options or parameters, once the groups exist."""
 
     def _declared(self, given: dict[str, Any]) -> Group:
-        """The options for every group, from the arguments of the constructor, which are checked."""
+        """The default options of every group: the checked arguments of the constructor."""
         lr = given["lr"]
         if isinstance(lr, penlight.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
@@ -110,13 +110,13 @@ class Declared(Optimizer):
 
     @staticmethod
     def _scalars(group: Group) -> dict[str, float]:
-        """The names of the state that is 0-d tensors, and its first values."""
+        """The names and initial values of the 0-d state tensors."""
         return {}
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters from their gradients.
 
-        ``closure``, if given, is called first, with gradients enabled, to compute the loss anew; its value is returned.
+        ``closure``, if given, is called first, with gradients enabled, to recompute the loss, which is returned.
         """
         loss = None
         if closure is not None:
@@ -140,10 +140,10 @@ class Declared(Optimizer):
         return loss
 
     def _check(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
-        """Refuse what cannot be done, before anything is changed."""
+        """Refuse an impossible step before anything is changed."""
 
     def _update(self, index: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
-        """Update the parameters of group number ``index`` that have gradients."""
+        """Update the parameters with gradients of group ``index``."""
         raise NotImplementedError
 
     def _refuse_complex_and_sparse(self, params: list[Tensor], grads: list[Tensor]) -> None:
@@ -156,12 +156,12 @@ class Declared(Optimizer):
 # ----- Optimisers that treat every element alike ---------------------------------------------------------------------
 
 
-# The optimisers that treat every element alike: all but LBFGS, Adafactor, Muon and SparseAdam.
+# The elementwise optimisers: all but LBFGS, Adafactor, Muon and SparseAdam.
 #
-# Such an optimiser says which state it keeps (`_scalars`, `_buffers`), which numbers an update needs (`_numbers`), and what it does
-# with them (`_formula`). The formula is written in tensor methods. It runs on tensors, which works for every dtype and can be
-# differentiated, and in the everyday case on flat arrays that answer to the same methods, see Note [Updating in buckets]. The
-# sign of the gradient (`maximize`) and weight decay come before it, for all optimisers alike.
+# Such an optimiser defines its state (`_scalars`, `_buffers`), the scalars of an update (`_numbers`), and the update itself
+# (`_formula`). The formula is written with tensor methods. It runs on tensors, which works for every dtype and can be differentiated, and
+# usually on flat arrays with the same methods, see Note [Updating in buckets]. The sign of the gradient (`maximize`) and weight decay
+# are applied before it, in the same way for all optimisers.
 
 _is_sparse = attrgetter("is_sparse")
 
@@ -170,14 +170,14 @@ _FUSED_DEVICES = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
 
 
 class Elementwise(Declared):
-    """An optimiser with a formula."""
+    """An optimiser that is given by an elementwise formula."""
 
     _needs_dense: ClassVar[str] = "{} does not support sparse gradients"
-    # What PyTorch's refusal of `capturable` says, without and with `foreach`.
+    # PyTorch's errors for `capturable`, without and with `foreach`.
     _captured: ClassVar[tuple[str, str]] = ("params and state_steps", "params and state_steps")
     _captured_on_xla: ClassVar[tuple[bool, bool]] = (True, False)
     _complex_as_real: ClassVar[bool] = True
-    _differentiates_lr: ClassVar[bool] = False  # whether a differentiable step has a gradient for the learning rate
+    _differentiates_lr: ClassVar[bool] = False  # whether a differentiable step has a gradient by the learning rate
     _added = added("foreach maximize differentiable capturable")
 
     # ----- what an optimiser defines -----
@@ -186,22 +186,22 @@ class Elementwise(Declared):
     def _scalars(group: Group) -> dict[str, float]:
         return {"step": 0.0}
 
-    _state: ClassVar[str]  # the names of the state that is shaped like the parameter, and zero at first
+    _state: ClassVar[str]  # the names of state tensors with the parameter's shape, initially zero
     _zeros: ClassVar[dict[str, float]]
 
     @classmethod
     def _buffers(cls, group: Group) -> dict[str, float]:
-        """The same with the first values, where the options decide."""
+        """The state tensors with their initial values, if these depend on options."""
         return cls._zeros
 
     @staticmethod
     def _numbers(group: Group, step: Any, scalars: dict[str, Any]) -> tuple[Any, ...]:
-        """The numbers of this update, which is number ``step``; bring the other ``scalars`` forward, in place."""
+        """The scalars of update number ``step``; updates the other ``scalars``, in place."""
         raise NotImplementedError
 
-    # Called with a parameter, its gradient, the numbers and the buffers, it updates the parameter and the buffers in place.
-    # A number may only meet tensors here, no other number: see Note [Bodies as machine code]. An intermediate result is gone
-    # once something was computed from it: see Note [Intermediate results].
+    # Called with a parameter, its gradient, the scalars and the buffers, it updates the parameter and the buffers in place. A scalar may
+    # only be combined with tensors here, not with another scalar: see Note [Bodies as machine code]. An intermediate result is overwritten
+    # by the next operation on it: see Note [Intermediate results].
     _formula: ClassVar[Callable[..., None]]
 
     # ----- what they share -----
@@ -212,7 +212,7 @@ class Elementwise(Declared):
             cls._zeros = dict.fromkeys(cls._state.split(), 0.0)
 
     def _check_groups(self) -> None:
-        """Check ``fused``, and let a gradient scaler leave its work to `_unscale`."""
+        """Check ``fused``, and let a gradient scaler delegate its work to `_unscale`."""
         options = self.defaults
         if options.get("fused"):
             if options["differentiable"]:
@@ -268,7 +268,7 @@ class Elementwise(Declared):
 
     @classmethod
     def _numbers_for_arrays(cls, group: Group, scalars: dict[str, Any]) -> tuple[int, tuple[Any, ...]]:
-        """The numbers that `_on_arrays` takes, one after the other, and how many of them are for `before_formula`."""
+        """The scalars that `_on_arrays` takes, in order, and how many of them are for `before_formula`."""
         step = scalars["step"].item(0) if "step" in scalars else None
         decay = decay_of(group)
         return len(decay), decay + cls._numbers(group, step, scalars)
@@ -302,7 +302,7 @@ class Elementwise(Declared):
         raise RuntimeError(self._needs_dense.format(type(self).__name__))
 
     def _unscale(self, group: Group, grads: list[Tensor]) -> bool:
-        """Do for a fused optimiser what a gradient scaler leaves to it, and say whether the step may go on."""
+        """Do the work that a gradient scaler delegates to a fused optimiser; returns whether the step may continue."""
         scale, found_inf = self.__dict__.get("grad_scale"), self.__dict__.get("found_inf")
         if (scale is None and found_inf is None) or "fused" not in group:
             return True
@@ -317,8 +317,8 @@ class Elementwise(Declared):
 
 
 def decay_of(group: Group) -> tuple[Any, ...]:
-    """What `before_formula` needs, if it has anything to do: whether the gradient's sign changes, what the parameter is
-    multiplied with, and how much of it is added to the gradient."""
+    """The arguments of `before_formula`, if it has anything to do: whether to negate the gradient, the factor of the parameter, and how
+    much of the parameter to add to the gradient."""
     maximize, decay = group["maximize"], group.get("weight_decay", 0)
     if decay == 0:
         return (True, None, None) if maximize else ()
@@ -328,7 +328,7 @@ def decay_of(group: Group) -> tuple[Any, ...]:
 
 
 def before_formula(p: Any, grad: Any, maximize: bool = False, shrink: Any = None, decay: Any = None) -> Any:
-    """Shrink the parameter, and return the gradient with its sign and weight decay."""
+    """Shrink the parameter, and return the gradient with its sign and weight decay applied."""
     if maximize:
         grad = -grad
     if shrink is not None:

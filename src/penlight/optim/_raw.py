@@ -1,17 +1,17 @@
 """The fast path of the optimisers: updates that run directly on the parameters' arrays.
 
 Note [Updating in buckets]
-A model has many small parameters, and an update is some ten array operations, so the price of a step is the number of
-calls into NumPy, not the arithmetic. Small parameters are therefore updated together: their values and gradients are
-gathered into one flat array, each operation runs once, and the values are scattered back. Their state is allocated in one
-flat array from the start, so it needs no gathering. A large parameter is a bucket of its own and is updated where it
-lies, in blocks that fit the cache. A bucket never outgrows a block, for the same reason.
+A model has many small parameters, and an update has about ten array operations, so the cost of a step is the number of calls into NumPy,
+not the arithmetic. Small parameters are therefore updated together: their values and gradients are gathered into one flat array, each
+operation runs once, and the values are scattered back. Their state is allocated in one flat array from the start, so it needs no gathering.
+A large parameter is its own bucket and is updated in place, in blocks that fit the cache. A bucket is never larger than a block, for the
+same reason.
 
-A bucket needs its members to agree on the 0-d state (`step` and the like), which parameters that got their first
-gradient at different times do not: they are in different buckets.
+The members of a bucket must have equal 0-d state (such as `step`). Parameters that got their first gradient at different times do not, so
+they are in different buckets.
 
-Nothing here is a copy that could go stale unnoticed: before every step the plan compares the identity of every array it
-was made from with what the parameters and the state hold now, and is made anew if one differs.
+No cached copy can go stale unnoticed: before every step the plan compares the identity of every array it was made from with the present
+arrays of the parameters and the state, and is rebuilt if one differs.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ Array = np.ndarray
 Group = dict[str, Any]
 State = dict[str, Any]
 
-BLOCK = 65536  # elements that are updated at a time, so that the six to eight arrays of an update stay in the cache
-SMALL = 4096  # up to this size, gathering costs less than the calls it saves
+BLOCK = 65536  # elements per block, so that the six to eight arrays of an update stay in the cache
+SMALL = 4096  # up to this size, gathering is cheaper than the calls it saves
 
 _array_of = attrgetter("_array")
 _dtype_of = attrgetter("dtype")
@@ -58,7 +58,7 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class Lane:
-    """Several arrays seen as one flat array: in place if they are neighbours in memory, otherwise through copies."""
+    """Several arrays as one flat array: in place if they are contiguous in memory, otherwise by copies."""
 
     __slots__ = ("flat", "parts", "pieces")
 
@@ -83,7 +83,7 @@ class Lane:
 
 
 def _joined(parts: list[Array]) -> Array | None:
-    """The flat array that the parts cut into consecutive pieces, if there is one."""
+    """The flat array that consists of these consecutive parts, if there is one."""
     if len(parts) == 1:
         return parts[0]
     owner = parts[0].base
@@ -115,7 +115,7 @@ class Bucket:
         self.grad = work.grads[: values.flat.size]
 
     def agrees(self) -> bool:
-        """Whether the members (still) have the same 0-d state."""
+        """Whether the members (still) have equal 0-d state."""
         for lane in self.counters:
             lane.load()
             values = lane.flat.tolist()
@@ -124,7 +124,7 @@ class Bucket:
         return True
 
     def update(self, rule: type[Elementwise], group: Group, grads: list[Array], known: dict[Any, Any]) -> None:
-        """Apply the update to all members. `known` are the numbers of the buckets before, by their step."""
+        """Update all members. `known` are the scalars of earlier buckets, by step."""
         if len(self.rows) == 1:
             grad = grads[self.rows[0]].reshape(-1)
         else:
@@ -141,12 +141,12 @@ class Bucket:
         if found is None:
             decays, numbers = rule._numbers_for_arrays(group, self.scalars)
             found = decays, *pattern_of(numbers)
-            if step is not None or not self.scalars:  # others may change scalars of their own
+            if step is not None or not self.scalars:  # others may change their own scalars
                 known[step] = found
         decays, pattern, floats = found
         if pattern != self.pattern:
             self._write_out(rule, pattern, decays)
-        # Machine code rounds otherwise than NumPy. So the size alone decides: a resumed training must take the same steps.
+        # Machine code rounds differently than NumPy. So only the size decides: a resumed training must take the same steps.
         native = self.flat[0].size >= COMPILED
         if not (native and _update_natively(rule, self.flat, grad, pattern, decays, floats)):
             for cut, arrays in self.blocks:
@@ -155,7 +155,7 @@ class Bucket:
             lane.store()
 
     def _write_out(self, rule: Any, pattern: list[Any], decays: int) -> None:
-        """Make the program for numbers like these, and cut the arrays into the blocks that it runs on."""
+        """Generate the program for scalars of this pattern, and split the arrays into the blocks that it processes."""
         self.pattern = pattern
         self.program, scratch = written_out(rule, tuple(pattern), decays, len(self.flat))
         size = self.flat[0].size
@@ -167,7 +167,7 @@ class Bucket:
 
 
 class Work:
-    """Memory that the buckets of a plan use one after the other."""
+    """Scratch memory that the buckets of a plan use in turn."""
 
     def __init__(self, longest: int, dtype: Any) -> None:
         self.dtype, self.values, self.grads = dtype, np.empty(longest, dtype), np.empty(longest, dtype)
@@ -182,13 +182,13 @@ class Work:
 def _update_natively(
     rule: Any, flat: list[Array], grad: Array, pattern: list[Any], decays: int, floats: list[float]
 ) -> bool:
-    """The same in machine code, if there is any: Note [Bodies as machine code]. Floats are passed to it as numbers."""
+    """The same in machine code, if available: Note [Bodies as machine code]. Floats are passed as scalars."""
     body = body_of(rule, tuple(pattern), decays, len(flat), _trace.Stand)
     return _plans.update(body, [np.ascontiguousarray(grad), *flat], floats)
 
 
 class Table:
-    """The arrays behind a list of parameters and their states, in columns."""
+    """The arrays of a list of parameters and their states, in columns."""
 
     def __init__(self, params: list[Tensor], states: list[State], slots: list[str], scalars: list[str]) -> None:
         self.params = params
@@ -211,7 +211,7 @@ class Table:
         return all(map(is_, now, self.all_arrays)) and all(map(is_, params, self.params))
 
     def suitable(self) -> list[int]:
-        """The rows that can be updated in place on the raw arrays."""
+        """The rows that can be updated in place on the arrays."""
         if _overlap(self.all_arrays):
             return []
         plain = plain_types()
@@ -227,7 +227,7 @@ class Table:
 
 
 def _is_ordinary(tensor: Tensor) -> bool:
-    """Whether a tensor is just its array: no tangent, not batched, not made in inference mode."""
+    """Whether a tensor is only its array: no tangent, not batched, not made in inference mode."""
     return getattr(tensor, "_rare_state", None) is None and not tensor.is_inference()
 
 
@@ -237,13 +237,13 @@ def _writable(array: Array) -> bool:
 
 
 def _overlap(arrays: list[Array]) -> bool:
-    """Whether two of the arrays share memory (or might: the spans of strided ones are compared)."""
+    """Whether two of the arrays may share memory (for strided ones, whether their spans overlap)."""
     spans = sorted(map(np.lib.array_utils.byte_bounds, arrays))
     return any(end > start for (_, end), (start, _) in pairwise(spans))
 
 
 def plain_types() -> tuple[type, ...]:
-    """The exact types that have no behaviour of their own to respect."""
+    """The exact types without special behaviour."""
     parameter = sys.modules.get("penlight.nn.parameter")
     return (penlight.Tensor,) if parameter is None else (penlight.Tensor, parameter.Parameter)
 
@@ -281,7 +281,7 @@ class Plan:
                 bucket.update(rule, group, grads, known)
         finally:
             unhush(token)
-        if NAMESPACE["SLOW"]:  # somebody may watch writes
+        if NAMESPACE["SLOW"]:  # something may observe writes
             for tensor in self.touched:
                 bump(tensor, tell=False)
             tell_writes(self.touched)
@@ -295,7 +295,7 @@ class Plan:
 
 
 def _grouped(rows: list[int], sizes: list[int]) -> list[list[int]]:
-    """Rows in groups: a large one alone, small ones together as long as they fit into a block."""
+    """Rows in groups: a large one alone, small ones together as long as they fit in a block."""
     groups: list[list[int]] = []
     open_group: list[int] = []
     room = BLOCK
@@ -314,7 +314,7 @@ def _grouped(rows: list[int], sizes: list[int]) -> list[list[int]]:
 def update(
     optimizer: Elementwise, index: int, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]
 ) -> Sequence[int]:
-    """Update on the raw arrays those parameters of a group that allow it, and return the rows of the others."""
+    """Update the suitable parameters of a group on their arrays, and return the rows of the others."""
     everything = range(len(params))
     if _has_tensor(group) or {*map(type, grads)} != _PLAIN_TENSORS:
         return everything
@@ -327,7 +327,7 @@ def update(
             plans.pop(index, None)
             table = Table(params, states, slots, scalars)
             plan = plans[index] = Plan(table, table.suitable())
-    except (AttributeError, KeyError):  # something is not a tensor of ours, or was taken out of the state
+    except (AttributeError, KeyError):  # not one of our tensors, or removed from the state
         return everything
     table = plan.table
     if not all(map(is_, map(_dtype_of, arrays), table.dtypes)) or [*map(_shape_of, arrays)] != table.shapes:
@@ -337,7 +337,7 @@ def update(
 
 
 def _has_tensor(group: Group) -> bool:
-    """Whether an option is a tensor, whose arithmetic (dtype, gradients) is then the plain path's business."""
+    """Whether an option is a tensor: the plain path then handles its arithmetic (dtype, gradients)."""
     tensor = penlight.Tensor
     return (
         isinstance(group["lr"], tensor)
@@ -347,7 +347,7 @@ def _has_tensor(group: Group) -> bool:
 
 
 def allocate(params: list[Tensor], fill: float) -> list[Tensor]:
-    """State tensors shaped like the parameters: neighbours in one array where that helps, see the note above."""
+    """State tensors shaped like the parameters, contiguous in one array where that helps: see the note above."""
     try:
         arrays = list(map(_array_of, params))
     except AttributeError:
@@ -368,7 +368,7 @@ def allocate(params: list[Tensor], fill: float) -> list[Tensor]:
 
 
 def allocate_scalars(count: int, value: float, dtype: penlight.dtype) -> list[Tensor]:
-    """0-d state tensors for ``count`` parameters, neighbours in one array."""
+    """0-d state tensors for ``count`` parameters, contiguous in one array."""
     whole = penlight.full((count,), value, dtype=dtype)
     if not hasattr(whole, "_array"):
         return [penlight.tensor(value, dtype=dtype) for _ in range(count)]

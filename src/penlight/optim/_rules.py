@@ -1,6 +1,6 @@
-"""The optimisers that treat every element alike: an update rule each, with its options and its state.
+"""The elementwise optimisers: an update rule each, with its options and its state.
 
-See `_declared.py` for what a rule consists of.
+See `_declared.py` for the parts of a rule.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SGD(Elementwise):
         "weight_decay": need(lambda decay: not decay < 0.0, "Invalid weight_decay value: {}"),
     }
     _added = added("nesterov maximize foreach differentiable") | {"fused": False}
-    _complex_as_real = False  # it is linear, so complex numbers need no special care
+    _complex_as_real = False  # it is linear, so complex numbers need no special treatment
     _differentiates_lr = True
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
@@ -88,7 +88,7 @@ class SGD(Elementwise):
             self._run(index, group, params, grads, states)
 
     def _first(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        """The first step of parameters: their momentum buffer is the gradient, undampened."""
+        """The first step of parameters: the momentum buffer is the undampened gradient."""
         numbers = self._numbers({**group, "lr": _to_scalar(group["lr"])}, None, {})
         for p, grad, state in zip(params, grads, states, strict=True):
             grad = before_formula(p, grad, *decay_of(group))
@@ -120,7 +120,7 @@ def _move(p: Any, grad: Any, numbers: Any, buffer: Any) -> None:
 class Adam(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
     """Adam: steps along the running mean of the gradient, divided by the root of the running mean of its square.
 
-    Both means are corrected for having started at zero. ``amsgrad`` divides by the largest second moment so far;
+    Both means are corrected for their start at zero. ``amsgrad`` divides by the largest second moment so far;
     ``decoupled_weight_decay`` shrinks the parameter itself instead of adding to the gradient (AdamW).
     """
 
@@ -138,7 +138,7 @@ class Adam(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
                  decoupled_weight_decay: bool = False) -> None: ...  # fmt: skip
 
     def _declared(self, given: dict[str, Any]) -> Group:
-        # PyTorch's foreach form takes no tensors as options.
+        # PyTorch's foreach form does not accept tensors as options.
         numbers_only = given["foreach"] and not given["capturable"]
         if numbers_only and isinstance(given["lr"], penlight.Tensor):
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
@@ -196,14 +196,14 @@ class Adam(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
 
 
 def _differentiable_step(p: Tensor, grad: Tensor, state: State, group: Group, beta1: Any, beta2: Any) -> None:
-    """The formula in operations that autograd can follow back to the learning rate and the betas."""
+    """The formula in ops that autograd can differentiate by the learning rate and the betas."""
     mean, square, step = state["exp_avg"], state["exp_avg_sq"], state["step"]
     mean.lerp_(grad, 1 - (beta1.to(p.dtype) if isinstance(beta1, penlight.Tensor) else beta1))
     if isinstance(beta2, penlight.Tensor) and beta2.requires_grad:
         square.lerp_(grad.square(), 1 - beta2)
     else:
         square.mul_(beta2).addcmul_(grad, grad, value=_get_value(1 - beta2))
-    # The next step changes `step` in place, so what autograd keeps is a copy.
+    # The next step changes `step` in place, so autograd saves a copy.
     step_size = -(group["lr"] / (1 - beta1 ** step.clone()))
     correction = (1 - beta2 ** step.clone()).sqrt()
     if group["amsgrad"]:
@@ -214,7 +214,7 @@ def _differentiable_step(p: Tensor, grad: Tensor, state: State, group: Group, be
 
 
 class AdamW(Adam, example=("lr=0.1, weight_decay=0.5", "[ 0.8500, -1.8000]")):
-    """Adam whose weight decay shrinks the parameter, ``p *= 1 - lr * weight_decay``, and leaves the moments alone."""
+    """Adam whose weight decay shrinks the parameter, ``p *= 1 - lr * weight_decay``, without affecting the moments."""
 
     _options = Adam._options
 
@@ -229,7 +229,7 @@ class AdamW(Adam, example=("lr=0.1, weight_decay=0.5", "[ 0.8500, -1.8000]")):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        for group in self.param_groups:  # also in files from before the option existed
+        for group in self.param_groups:  # also for files from before the option existed
             group["decoupled_weight_decay"] = True
 
 
@@ -258,7 +258,7 @@ class Adamax(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
 
 
 class NAdam(Elementwise, example=("lr=0.1", "[ 0.8944, -1.8944]")):
-    """Adam that looks one step ahead, with a momentum that grows from half of ``betas[0]`` to all of it."""
+    """Adam with Nesterov momentum, whose coefficient grows from half of ``betas[0]`` to all of it."""
 
     _options = (
         "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable differentiable"
@@ -302,7 +302,7 @@ class NAdam(Elementwise, example=("lr=0.1", "[ 0.8944, -1.8944]")):
 
 
 class RAdam(Elementwise, example=("lr=0.1", "[ 0.8000, -1.6000]")):
-    """Adam that divides by the second moment only once that is known well enough, and rectifies it until then."""
+    """Adam that divides by the second moment only once enough gradients were seen, with a variance rectification."""
 
     _options = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
     _state = "exp_avg exp_avg_sq"
@@ -400,7 +400,7 @@ class Adagrad(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
             self._init_states(group["params"], [self.state[p] for p in group["params"]], group)
 
     def _init_states(self, params: list[Tensor], states: list[State], group: Group) -> None:
-        # As in PyTorch, the value given to the constructor holds for all groups.
+        # As in PyTorch, the constructor's value applies to all groups.
         value = self.defaults["initial_accumulator_value"]
         super()._init_states(params, states, {**group, "initial_accumulator_value": value})
 
@@ -422,7 +422,7 @@ class Adagrad(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
     def _formula(p: Any, grad: Any, numbers: Any, total: Any) -> None:
         rate, eps = numbers
         if grad.is_sparse:
-            grad = grad.coalesce()  # the update is not linear, so every index may occur only once
+            grad = grad.coalesce()  # the update is not linear, so every index must be unique
             where, values = tuple(grad._indices()), grad._values()
             total[where] += values.pow(2)
             p[where] += rate * (values / (total[where].sqrt() + eps))
@@ -469,8 +469,8 @@ class Adadelta(Elementwise, example=("lr=10.0", "[ 0.9684, -1.9684]")):
 class Rprop(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
     """Steps by the sign of the gradient alone, with a step size for each element.
 
-    The step size grows by ``etas[1]`` while the sign stays and shrinks by ``etas[0]`` when it turns; the element then
-    rests for one step. ``lr`` is the first step size and ``step_sizes`` are its bounds.
+    The step size grows by ``etas[1]`` while the sign is unchanged and shrinks by ``etas[0]`` when it flips; the element then skips one
+    step. ``lr`` is the first step size and ``step_sizes`` are its bounds.
     """
 
     _options = "lr etas step_sizes foreach maximize differentiable capturable"
@@ -505,7 +505,7 @@ class Rprop(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
 
 
 class ASGD(Elementwise, example=("lr=0.1", "[ 0.8000, -1.6000]")):
-    """Gradient descent with a decaying rate that also keeps the average of its iterates, in ``state[p]["ax"]``.
+    """Gradient descent with a decaying rate that also averages its iterates, in ``state[p]["ax"]``.
 
     The rate decays as ``lr / (1 + lambd * lr * t) ** alpha``; averaging starts at step ``t0``.
     """
@@ -541,7 +541,7 @@ class ASGD(Elementwise, example=("lr=0.1", "[ 0.8000, -1.6000]")):
 
 
 def _rounded(number: Any) -> float:
-    """What the following step takes: a number in the default dtype, as in PyTorch."""
+    """A scalar for the next step, rounded to the default dtype, as in PyTorch."""
     if isinstance(number, penlight.Tensor):
         return number.item()
     return float(penlight.get_default_dtype().np.type(number))

@@ -1,4 +1,4 @@
-"""Running an optimiser on other parameters and another state for a while."""
+"""Temporarily running an optimiser on other parameters and another state."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _checked_state(state: Any) -> dict[Any, Any]:
 
 
 def _checked_ids(index: int, group: dict[str, Any], new: Any) -> list[int]:
-    """The parameter numbers of a group of the state dict, which must fit the optimiser's group."""
+    """The parameter indices of a group of the state dict, which must match the optimiser's group."""
     _need(isinstance(new, dict), f"{_WHO} each optimizer param group to be a dictionary.")
     ids = new.get("params")
     _need(
@@ -62,7 +62,7 @@ def _checked_ids(index: int, group: dict[str, Any], new: Any) -> list[int]:
 def _checked(
     optimizer: Optimizer, parameters: dict[str, Tensor], optim_state: Any
 ) -> tuple[dict[Any, Any], list[tuple[dict[str, Any], list[Tensor]]]]:
-    """The state to use, and for each group its new options and parameters."""
+    """The state to use, and the new options and parameters of each group."""
     _need(bool(optimizer.state), f"{_WHO} initialized optimizer state.")
     _need(isinstance(optim_state, dict), f"{_WHO} a DCP-style optimizer state_dict.")
     state = _checked_state(optim_state.get("state"))
@@ -99,10 +99,10 @@ def _checked(
 def swap_in_optimizer_params_and_state(
     optimizer: Optimizer, swapin_parameters: dict[str, Tensor], swapin_optim_state: dict[str, Any]
 ) -> Iterator[None]:
-    """Let an optimiser work on other parameters, options and state, and give it back its own at the end.
+    """Let an optimiser temporarily work on other parameters, options and state, and restore its own afterwards.
 
-    ``swapin_parameters`` are in the order of the optimiser's own; ``swapin_optim_state`` looks as from ``state_dict()``.
-    Tensors in it are updated in place; everything else that happens to the state meanwhile is forgotten.
+    ``swapin_parameters`` are in the order of the optimiser's own; ``swapin_optim_state`` has the form of ``state_dict()``. Its tensors are
+    updated in place; all other changes of the state are discarded.
 
     >>> w, other = torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)
     >>> opt = torch.optim.Adagrad([w], lr=0.1)

@@ -1,4 +1,4 @@
-"""The optimisers whose update is of whole tensors: Adafactor of rows and columns, Muon of matrices, SparseAdam of the rows in a gradient."""
+"""Optimisers that update tensors as units: Adafactor by rows and columns, Muon by matrices, SparseAdam by the rows in a gradient."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _negative_eps(eps: tuple[float | None, float]) -> str | None:
 
 
 class Adafactor(Declared):
-    """Adam's second moment in little memory: of a matrix only the means over its rows and columns are kept.
+    """Adam's second moment in little memory: for a matrix only the means over its rows and columns are stored.
 
     The step is relative to the size of the parameter (at least ``eps[1]``), its root mean square is clipped to ``d``, and
     the rate is at most ``1 / sqrt(t)``.
@@ -54,7 +54,7 @@ class Adafactor(Declared):
         self._refuse_complex_and_sparse(params, grads)
 
     def _update(self, index: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
-        # As in PyTorch, the first parameter's dtype gives the default for the whole group.
+        # As in PyTorch, the first parameter's dtype determines the default for the full group.
         eps1 = penlight.finfo(params[0].dtype).eps if group["eps"][0] is None else group["eps"][0]
         for p, grad in zip(params, grads, strict=True):
             state = self.state[p]
@@ -95,7 +95,7 @@ class Adafactor(Declared):
 
 
 def _variance(grad: Tensor, state: State, weight: float, eps1: float) -> Tensor:
-    """Bring the second moment forward and return the estimate, which the caller may overwrite."""
+    """Update the second moment and return the estimate, which the caller may overwrite."""
     if grad.dim() <= 1:
         return state["variance"].lerp_(grad * grad, weight).clone()
     rows, columns = state["row_var"], state["col_var"]
@@ -165,10 +165,10 @@ class Muon(Declared):
 
 
 def _orthogonal(grad: Tensor, coefficients: Sequence[float], steps: int, eps: float) -> Tensor:
-    """About U V' for the singular value decomposition U S V' of the input, by a quintic Newton-Schulz iteration.
+    """Approximately U V' for the singular value decomposition U S V' of the input, by a quintic Newton-Schulz iteration.
 
-    The coefficients favour a steep slope at zero over convergence, so that the singular values end up between about 0.5
-    and 1.5, which serves as well as exactly 1 and takes few steps.
+    The coefficients favour a steep slope at zero over convergence: the singular values end between about 0.5 and 1.5, which works as well
+    as exactly 1 and takes few steps.
     """
     if steps >= 100:
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
@@ -179,7 +179,7 @@ def _orthogonal(grad: Tensor, coefficients: Sequence[float], steps: int, eps: fl
     tall = grad.size(0) > grad.size(1)
     if tall:
         x = x.t()
-    # The spectral norm is at most 1 after this. It is in place as in PyTorch, where a bfloat16 buffer feels it too.
+    # The spectral norm is at most 1 after this. In place as in PyTorch, where it also changes a bfloat16 buffer.
     x.div_(x.norm().clamp(min=eps))
     for _ in range(steps):
         gram = penlight.mm(x, x.t())
@@ -188,7 +188,7 @@ def _orthogonal(grad: Tensor, coefficients: Sequence[float], steps: int, eps: fl
 
 
 def _adjusted(lr: Any, how: str | None, shape: Sequence[int]) -> Any:
-    """The learning rate for a matrix of this shape, so that updates of all shapes have comparable size."""
+    """The learning rate for a matrix of this shape, scaled so that updates of all shapes have comparable size."""
     rows, columns = shape[:2]
     if how == "match_rms_adamw":
         return lr * (0.2 * math.sqrt(max(rows, columns)))
@@ -197,7 +197,7 @@ def _adjusted(lr: Any, how: str | None, shape: Sequence[int]) -> Any:
 
 @example('torch.optim.SparseAdam([torch.zeros(3, requires_grad=True)], lr=0.1).defaults["lr"]', "0.1")
 class SparseAdam(Declared):
-    """Adam that touches only the rows which a sparse gradient mentions, as from ``nn.Embedding(sparse=True)``.
+    """Adam that updates only the rows present in a sparse gradient, such as that of ``nn.Embedding(sparse=True)``.
 
     Parameters and moments are dense. A dense gradient is refused: use :class:`Adam`.
     """
@@ -235,7 +235,7 @@ class SparseAdam(Declared):
 
     @staticmethod
     def _single(p: Tensor, grad: Any, state: State, group: Group) -> None:
-        grad = grad.coalesce()  # the update is not linear, so every index may occur only once
+        grad = grad.coalesce()  # the update is not linear, so every index must be unique
         where, values = tuple(grad._indices()), grad._values()
         if values.numel() == 0:
             return

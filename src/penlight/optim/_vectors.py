@@ -1,4 +1,4 @@
-"""What an optimiser's formula computes with: arrays that have the methods of tensors, or stand-ins that write the formula out."""
+"""The operands of an optimiser's formula: arrays with the methods of tensors, or symbols that record the formula."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from penlight._common.function_code import compile_function
 
 
 class Weight(float):
-    """The weight of a `lerp_`, which has two forms: arrays need to be told which one, see `pair_of`."""
+    """The weight of a `lerp_`, which has two forms: arrays must know which one, see `pair_of`."""
 
 
 def pair_of(weight: float) -> tuple[float, bool]:
-    """The number that `Vector.lerp_` takes for a weight, and whether it is the weight itself: PyTorch's choice of the better
-    conditioned form."""
+    """The scalar that `Vector.lerp_` takes for a weight, and whether it is the weight itself: PyTorch selects the better conditioned
+    form."""
     return (float(weight), True) if weight < 0.5 else (1 - weight, False)
 
 
@@ -26,14 +26,14 @@ _PLAIN = {float, bool, type(None)}
 
 
 def plain(numbers: Iterable[Any]) -> list[Any]:
-    """Numbers of any type as floats; True, False and None as they are."""
+    """Scalars of any type as floats; True, False and None unchanged."""
     return [n if type(n) in _PLAIN else float(n) for n in numbers]
 
 
 def pattern_of(numbers: Iterable[Any]) -> tuple[list[Any], list[float]]:
-    """The numbers of an update as what decides which operations it consists of, and the floats that these take.
+    """The scalars of an update as a pattern, which determines its operations, and the floats that these take.
 
-    In the first, `float` stands for a float, and a 1-tuple for the weight of a `lerp_`: whether it is the weight itself.
+    In the pattern, `float` represents a float, and a 1-tuple the weight of a `lerp_`: whether it is the weight itself.
     """
     pattern: list[Any] = []
     floats: list[float] = []
@@ -55,13 +55,13 @@ def pattern_of(numbers: Iterable[Any]) -> tuple[list[Any], list[float]]:
 
 
 def given_back(pattern: Iterable[Any], floats: Iterable[Any]) -> list[Any]:
-    """The numbers again, with other floats, or what stands for them."""
+    """The scalars restored, with other floats or symbols in them."""
     rest = iter(floats)
     return [next(rest) if n is float else (next(rest), *n) if type(n) is tuple else n for n in pattern]
 
 
 def number_of(values: Any) -> float:
-    """The first value of an array or a tensor."""
+    """The first element of an array or a tensor."""
     return float(values.reshape(-1)[0])
 
 
@@ -84,21 +84,21 @@ def _binary(ufunc: np.ufunc) -> Callable[[Vector, Any], Vector]:
 
 
 class Vector:
-    """A flat array, or what stands for one, with the methods of tensors that formulas use."""
+    """A flat array, or a symbol for one, with the tensor methods that formulas use."""
 
     __slots__ = ("array", "scratch")
-    __array_ufunc__ = None  # a number on the left leaves the operation to `__rtruediv__`
+    __array_ufunc__ = None  # lets a scalar on the left defer to `__rtruediv__`
     is_sparse = False
 
     def __init__(self, array: Any, scratch: Scratch) -> None:
         self.array, self.scratch = array, scratch
 
     def _out(self) -> Vector:
-        """Where the result of an operation on this goes."""
+        """The destination of an operation's result."""
         return self.scratch.take()
 
     def _scaled(self, factor: Any) -> Any:
-        """This times a number, in memory that the next operation may overwrite."""
+        """This times a scalar, in memory that the next operation may overwrite."""
         return self.array if factor is None else np.multiply(self.array, factor, self.scratch.spare)
 
     __neg__, abs, sqrt, sign = map(_unary, (np.negative, np.abs, np.sqrt, np.sign))
@@ -181,9 +181,9 @@ class Temporary(Vector):
     """An intermediate result of a formula.
 
     Note [Intermediate results]
-    `square.sqrt().div(x).add(eps)` on arrays touches one array: the root is written to scratch memory, and each operation
-    on a result in scratch memory writes over it, so that a formula needs few arrays and they stay in the cache. A formula
-    that needs an intermediate result twice computes last what writes over it, as Rprop does with the sign of the gradient.
+    `square.sqrt().div(x).add(eps)` on arrays writes to one array: the root goes to scratch memory, and each operation on a result in
+    scratch memory overwrites it, so that a formula needs few arrays and they stay in the cache. A formula that needs an intermediate result
+    twice must do the overwriting operation last, as Rprop does with the sign of the gradient.
     """
 
     __slots__ = ()
@@ -193,7 +193,7 @@ class Temporary(Vector):
 
 
 class Scratch:
-    """What stands for the arrays of intermediate results of a formula; each is made when it is first needed."""
+    """Represents the arrays of a formula's intermediate results; each is created at its first use."""
 
     __slots__ = ("make", "spare", "used")
 
@@ -206,7 +206,7 @@ class Scratch:
 
 
 class Written(np.lib.mixins.NDArrayOperatorsMixin):
-    """Stands for an array or a number of this name while a formula is written out as calls of NumPy."""
+    """Represents an array or a scalar of this name while a formula is translated to NumPy calls."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -236,7 +236,7 @@ def body_of(rule: Any, pattern: tuple[Any, ...], decays: int, count: int, stand:
     def body(grad: Any, *rest: Any) -> None:
         _apply(rule, given_back(pattern, rest[count:]), decays, [grad, *rest[:count]], Scratch(stand))
 
-    return partial(body)  # one object for each pattern, so that the kernel is found by its identity
+    return partial(body)  # one object per pattern, because kernels are found by identity
 
 
 def _apply(rule: Any, numbers: list[Any], decays: int, arrays: list[Any], scratch: Scratch) -> None:
@@ -246,10 +246,10 @@ def _apply(rule: Any, numbers: list[Any], decays: int, arrays: list[Any], scratc
 
 @lru_cache(None)
 def written_out(rule: Any, pattern: tuple[Any, ...], decays: int, count: int) -> tuple[Callable[..., None], int]:
-    """The update as a function that is nothing but calls of NumPy, and how many arrays of intermediate results it takes.
+    """The update as a function that consists only of NumPy calls, and the number of arrays for intermediate results it takes.
 
-    For few elements the time of a step is that of its Python calls. The formula is therefore run once on arrays that
-    write down what is done with them, and what they wrote is compiled. Its arguments are the gradient, the parameter and its buffers (``count``), the intermediate results, and the floats.
+    For few elements a step costs as much as its Python calls. Therefore the formula runs once on symbols that record its operations, and
+    the record is compiled. Its arguments are the gradient, the parameter and its buffers (``count``), the intermediate results, and the floats.
     """
     lines: list[str] = []
     results: list[str] = []

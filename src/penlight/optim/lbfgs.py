@@ -1,4 +1,4 @@
-"""L-BFGS, and its line search for a point that satisfies the strong Wolfe conditions."""
+"""L-BFGS, and its line search for the strong Wolfe conditions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["LBFGS"]
 
 
 class LBFGS(Declared):
-    """A quasi-Newton method: directions from an inverse Hessian that is built from the last ``history_size`` steps.
+    """A quasi-Newton method: its directions use an inverse Hessian estimated from the last ``history_size`` steps.
 
     One ``step`` is up to ``max_iter`` iterations and ``max_eval`` (by default 1.25 times as many) calls of the closure,
     which clears the gradients, computes the loss, calls ``backward`` and returns the loss. ``line_search_fn`` is None, for
@@ -79,7 +79,7 @@ class LBFGS(Declared):
     def _directional_evaluate(
         self, closure: Callable[[], Any], x: list[Tensor], t: Any, d: Tensor
     ) -> tuple[float, Tensor]:
-        """The loss and its gradient at ``x + t * d``; the parameters end up at ``x`` again."""
+        """The loss and its gradient at ``x + t * d``; the parameters are restored to ``x``."""
         self._add_grad(t, d)
         found = self._evaluate(closure)
         self._set_param(x)
@@ -100,7 +100,7 @@ class LBFGS(Declared):
     def _minimise(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
         lr, max_iter, tolerance = _to_scalar(group["lr"]), group["max_iter"], group["tolerance_change"]
-        # The state is that of all parameters; it stands with the first so that loading casts it.
+        # The state belongs to all parameters; it is stored with the first, so that loading casts it.
         state = self.state[self._params[0]]
         calls_before = state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
@@ -129,7 +129,7 @@ class LBFGS(Declared):
                 loss, grad, t, calls = self._search(closure, t, d, loss, grad, slope, budget)
                 state["func_evals"] += calls
             self._add_grad(t, d)
-            if group["line_search_fn"] is None and iteration < max_iter:  # after the last step nobody asks
+            if group["line_search_fn"] is None and iteration < max_iter:  # not needed after the last step
                 loss, grad = self._evaluate(closure)
                 state["func_evals"] += 1
             if iteration == max_iter or state["func_evals"] - calls_before >= group["max_eval"] or optimal():
@@ -162,13 +162,13 @@ def _flat_grad(p: Tensor) -> Tensor:
 
 
 class _Memory:
-    """The last steps and gradient differences, and the product of the inverse Hessian they imply with a gradient."""
+    """The last steps and gradient differences, and the product of their inverse Hessian estimate with a gradient."""
 
     d: Any  # the last direction
     old_dirs: list[Tensor]  # gradient differences,
-    old_stps: list[Tensor]  # the steps they belong to,
+    old_stps: list[Tensor]  # the corresponding steps,
     ro: list[Tensor]  # and one over the product of both
-    H_diag: Any  # the scale of the first guess of the inverse Hessian
+    H_diag: Any  # the scale of the initial inverse Hessian
     prev_flat_grad: Any
 
     _names = ("d", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad")
@@ -183,7 +183,7 @@ class _Memory:
         self.state.update({name: getattr(self, name) for name in self._names})
 
     def direction(self, grad: Tensor, t: Any, first: bool) -> Tensor:
-        """Where to go from a point with this gradient, to which a step of ``t`` times the last direction has led."""
+        """The direction at a point with this gradient, reached by a step of ``t`` times the last direction."""
         if first:
             self.d = grad.neg()
             self.old_dirs, self.old_stps, self.ro, self.H_diag = [], [], [], 1
@@ -197,7 +197,7 @@ class _Memory:
         return self.d
 
     def _remember(self, y: Tensor, s: Tensor) -> None:
-        """Keep a gradient difference and the step it belongs to, if they show positive curvature."""
+        """Store a gradient difference and its step, if they show positive curvature."""
         ys = y.dot(s)
         if ys > 1e-10:
             full = len(self.old_dirs) == self.size
@@ -223,7 +223,7 @@ class _Memory:
 
 
 class Point:
-    """A point on the line: how far along, the value, the gradient and the slope there."""
+    """A point on the line: step length, value, gradient and slope."""
 
     __slots__ = ("f", "g", "slope", "t")
 
@@ -232,7 +232,7 @@ class Point:
 
 
 def cubic_minimum(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic through two points with the slopes there is smallest, within the bounds (or between the two)."""
+    """The minimum of the cubic through two points with the given slopes, within the bounds (or between the two)."""
     low, high = bounds if bounds is not None else ((a.t, b.t) if a.t <= b.t else (b.t, a.t))
     d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
     d2_square = d1**2 - a.slope * b.slope
@@ -248,10 +248,10 @@ def cubic_minimum(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> 
 def strong_wolfe(objective: Callable[[Any], tuple[float, Tensor]], t: Any, d: Tensor, f: float, g: Tensor,
                  slope: Tensor, c1: float = 1e-4, c2: float = 0.9, tolerance_change: float = 1e-9,
                  max_calls: int = 25) -> tuple[float, Tensor, Any, int]:  # fmt: skip
-    """Search along ``d`` from a point with value ``f``, gradient ``g`` and ``slope``, beginning with step length ``t``.
+    """Search along ``d`` from a point with value ``f``, gradient ``g`` and ``slope``, starting with step length ``t``.
 
     ``objective(t)`` returns the value and the gradient. Returns the value and gradient found, the step length, and the
-    number of calls. A point is good when the value fell enough (``c1``) and the slope is flat enough (``c2``).
+    number of calls. A point is accepted if the value decreased enough (``c1``) and the slope is flat enough (``c2``).
     """
 
     def evaluate(t: Any) -> Point:
@@ -290,7 +290,7 @@ def _low(bracket: list[Point]) -> int:
 
 def _zoom(evaluate: Callable[[Any], Point], bracket: list[Point], start: Point, d_norm: Tensor, tried: int,
           max_calls: int, c1: float, c2: float, tolerance_change: float) -> tuple[int, int]:  # fmt: skip
-    """Shrink a bracket, in place, until its lower end is a good point; return that end and the number of points tried."""
+    """Shrink a bracket, in place, until its lower end is acceptable; return that end and the number of points tried."""
     stalled = False
     low = _low(bracket)
     while tried < max_calls:
@@ -315,7 +315,7 @@ def _zoom(evaluate: Callable[[Any], Point], bracket: list[Point], start: Point, 
 
 
 def _away_from_ends(t: Any, bracket: list[Point], stalled: bool) -> tuple[Any, bool]:
-    """Keep a trial point a tenth of the bracket away from its ends when it is the second in a row that is so close."""
+    """Move a trial point to a tenth of the bracket from its ends if it is the second in a row that is closer."""
     left, right = min(bracket[0].t, bracket[1].t), max(bracket[0].t, bracket[1].t)
     margin = 0.1 * (right - left)
     if not min(right - t, t - left) < margin:
@@ -326,12 +326,12 @@ def _away_from_ends(t: Any, bracket: list[Point], stalled: bool) -> tuple[Any, b
 
 
 def _cubic_interpolate(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: Any = None) -> Any:
-    """`cubic_minimum` as PyTorch's module has it: points, values and slopes one by one. Libraries import it."""
+    """`cubic_minimum` with PyTorch's signature: separate points, values and slopes. Libraries import it."""
     return cubic_minimum(Point(x1, f1, g1, g1), Point(x2, f2, g2, g2), bounds)
 
 
 def _strong_wolfe(obj_func: Callable[..., Any], x: Any, t: Any, d: Tensor, f: Any, g: Tensor, gtd: Any,
                   c1: float = 1e-4, c2: float = 0.9, tolerance_change: float = 1e-9,
                   max_ls: int = 25) -> tuple[Any, Tensor, Any, int]:  # fmt: skip
-    """`strong_wolfe` as PyTorch's module has it: ``obj_func(x, t, d)`` returns the value and the gradient. Libraries import it."""
+    """`strong_wolfe` with PyTorch's signature: ``obj_func(x, t, d)`` returns the value and the gradient. Libraries import it."""
     return strong_wolfe(lambda at: obj_func(x, at, d), t, d, f, g, gtd, c1, c2, tolerance_change, max_ls)

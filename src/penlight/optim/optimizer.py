@@ -1,4 +1,4 @@
-"""The base of every optimiser: parameter groups, state, hooks, saving and loading."""
+"""The base class of optimisers: parameter groups, state, hooks, saving and loading."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _global_optimizer_post_hooks: OrderedDict[int, Hook] = OrderedDict()
 
 
 class _RequiredParameter:
-    """The default of an option that every group must give itself."""
+    """The default of an option that every group must specify."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -68,7 +68,7 @@ def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
 
 
 def _registers(event: str, words: str, hook: str, then: str, shown: str) -> Callable[..., RemovableHandle]:
-    """A method that registers a hook of one optimiser. Its example registers one and shows what comes of it."""
+    """A method that registers a hook of one optimiser. Its example registers one and shows the effect."""
     table = f"_optimizer_{event}_hooks"
 
     def with_order(self: Any, hook: Hook, prepend: bool = False) -> RemovableHandle:
@@ -88,7 +88,7 @@ def _registers(event: str, words: str, hook: str, then: str, shown: str) -> Call
 
 
 def _use_grad_for_differentiable(func: _F) -> _F:
-    """Run a ``step`` with gradients recorded if and only if the optimiser was made with ``differentiable=True``."""
+    """Run a ``step`` with gradients recorded if and only if the optimiser has ``differentiable=True``."""
 
     @functools.wraps(func)
     def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -107,7 +107,7 @@ def _get_value(x: Any) -> Any:
 
 
 def _to_scalar(x: Any) -> Any:
-    """A one-element tensor as a 0-d tensor; anything else as it is."""
+    """A one-element tensor as a 0-d tensor; anything else unchanged."""
     return x.squeeze() if isinstance(x, penlight.Tensor) and x.dim() != 0 else x
 
 
@@ -116,7 +116,7 @@ def _stack_if_compiling(x: Any) -> Any:
 
 
 def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
-    """Replace complex parameters, and what stands beside them in the other lists, by their real views."""
+    """Replace complex parameters, and the corresponding entries of the other lists, by their real views."""
     for i, p in enumerate(params):
         if p.is_complex():
             for tensors in (params, *state_and_grads):
@@ -132,16 +132,16 @@ def _get_scalar_dtype(is_fused: bool | None = None) -> penlight.dtype:
 def _default_to_fused_or_foreach(
     params: list[Tensor], differentiable: bool, use_fused: bool = False
 ) -> tuple[bool, bool]:
-    """``(fused, foreach)`` where nothing was asked for: on a CPU neither."""
+    """The default of ``(fused, foreach)``: on a CPU neither."""
     return False, False
 
 
 def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
-    """The devices on which PyTorch's optimisers can be captured in a graph. The CPU is none of them."""
+    """The devices on which PyTorch can capture optimisers in a graph. The CPU is not one of them."""
     return ["cuda", "xpu", "hpu", "privateuseone"] + (["xla"] if supports_xla else [])
 
 
-# Sentences for the docstrings of optimisers written elsewhere, which import them from here.
+# Docstring fragments that third-party optimisers import from here.
 _params_doc = "params (iterable): parameters, ``(name, parameter)`` pairs, or dicts that describe parameter groups"
 _foreach_doc = "foreach (bool, optional): accepted; the result does not depend on it (default: None)"
 _fused_doc = "fused (bool, optional): accepted; the result does not depend on it (default: None)"
@@ -162,10 +162,10 @@ def _run_pre_hooks(func: Hook, self: Optimizer, args: Any, kwargs: Any) -> tuple
 
 
 def _adapted(value: Any, param: Tensor, group: dict[str, Any], key: Any = None) -> Any:
-    """A loaded piece of state with its tensors in the dtype and on the device of the parameter it belongs to."""
+    """A loaded part of the state with its tensors in the dtype and on the device of its parameter."""
     if isinstance(value, penlight.Tensor):
         if key == "step":
-            # A step count keeps its precision whatever the parameter has.
+            # A step count keeps its precision, whatever the parameter's dtype.
             special = group.get("capturable", False) or group.get("fused", False)
             return value.to(dtype=penlight.float32, device=param.device) if special else value
         if param.is_floating_point():
@@ -196,8 +196,8 @@ def _split_names(params: Iterable[Any]) -> tuple[list[Any], list[str]]:
 class Optimizer:
     """Holds the parameters, their options and their state; a subclass adds ``step``.
 
-    ``params`` is an iterable of tensors, of ``(name, tensor)`` pairs, or of dicts, one for each group of parameters with
-    options of its own; ``defaults`` are the options that a group does not give itself.
+    ``params`` is an iterable of tensors, of ``(name, tensor)`` pairs, or of dicts, one for each group of parameters with its own options;
+    ``defaults`` are the options that a group does not specify.
 
     >>> class Descent(torch.optim.Optimizer):
     ...     @torch.no_grad()
@@ -275,9 +275,9 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func: _F) -> _F:
-        """Wrap a ``step`` so that the hooks registered for it run around it.
+        """Wrap a ``step`` so that its registered hooks run around it.
 
-        Every optimizer's own ``step`` is wrapped when the first of its class is made.
+        The ``step`` of each optimizer class is wrapped when its first instance is created.
 
         >>> opt = torch.optim.SGD([torch.ones(1, requires_grad=True)])
         >>> step = torch.optim.Optimizer.profile_hook_step(lambda self: "stepped")
@@ -301,19 +301,19 @@ class Optimizer:
         return wrapper  # type: ignore[return-value]
 
     def _patch_step_function(self) -> None:
-        # The class is patched, not the instance: hooks then also run for `Class.step(optimizer)`, and pickling is untouched.
+        # The class is patched, not the instance, so that hooks also run for `Class.step(optimizer)`, and pickling is unaffected.
         cls = type(self)
         if not getattr(cls.step, "hooked", None):
             cls.step = self.profile_hook_step(cls.step)  # type: ignore[method-assign]
             cls.step.hooked = True  # type: ignore[attr-defined]
 
     def _accelerator_graph_capture_health_check(self) -> None:
-        """Nothing to check without an accelerator; optimisers written for PyTorch call it."""
+        """Does nothing without an accelerator; optimisers written for PyTorch call it."""
 
     _cuda_graph_capture_health_check = _accelerator_graph_capture_health_check
 
     def _optimizer_step_code(self) -> None:
-        """Nothing; optimisers written for PyTorch may call it."""
+        """Does nothing; optimisers written for PyTorch may call it."""
 
     register_step_pre_hook = _registers(
         "step_pre", "Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``.",
@@ -345,11 +345,11 @@ class Optimizer:
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> dict[Any, Any]:
-        """Rows of tensors in columns of one dtype each, for optimisers written elsewhere."""
+        """Rows of tensors grouped by dtype, for third-party optimisers."""
         return _utils._group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters: set them to None, or with ``set_to_none=False`` fill them with zeros.
+        """Clear the gradients of all parameters: set them to None, or with ``set_to_none=False`` fill them with zeros.
 
         >>> w = torch.ones(2, requires_grad=True)
         >>> w.sum().backward()
@@ -371,7 +371,7 @@ class Optimizer:
     # ----- parameter groups -----
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters, such as layers that are unfrozen late.
+        """Add a group of parameters, such as layers that are unfrozen later.
 
         >>> opt = torch.optim.SGD([torch.zeros(2, requires_grad=True)], lr=0.1)
         >>> opt.add_param_group({"params": [torch.zeros(3, requires_grad=True)], "lr": 0.01})
@@ -425,8 +425,8 @@ class Optimizer:
     # ----- saving and loading -----
 
     def state_dict(self) -> StateDict:
-        """The state in PyTorch's layout: ``state`` by the number of each parameter, and ``param_groups`` with the
-        options and those numbers. Tensors are not copied.
+        """The state in PyTorch's layout: ``state`` by the index of each parameter, and ``param_groups`` with the options and those
+        indices. Tensors are not copied.
 
         >>> opt = torch.optim.SGD([torch.zeros(2, requires_grad=True)], lr=0.1)
         >>> opt.state_dict()["param_groups"][0]["params"]
@@ -438,7 +438,7 @@ class Optimizer:
         groups = []
         start = 0
         for group in self.param_groups:
-            # A parameter that is listed twice takes two numbers and keeps the first.
+            # A parameter that is listed twice takes two indices and keeps the first.
             for i, p in enumerate(group["params"], start):
                 numbers.setdefault(id(p), i)
             start += len(group["params"])
@@ -454,7 +454,7 @@ class Optimizer:
         return state_dict
 
     def load_state_dict(self, state_dict: StateDict) -> None:
-        """Take over a state that :meth:`state_dict` returned, here or in PyTorch.
+        """Load a state that :meth:`state_dict` returned, here or in PyTorch.
 
         Parameters are matched by their order. Tensors take the dtype of their parameter, except for ``step``.
 

@@ -30,7 +30,7 @@ def _can_lerp(tensors: Any) -> bool:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
-    """The next value of an exponential moving average of one tensor."""
+    """The update of an exponential moving average, for one tensor."""
     _check_decay(decay)
 
     @penlight.no_grad()
@@ -64,7 +64,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None
 
 
 def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
-    """The next value of an equally weighted average of one tensor."""
+    """The update of an equally weighted average, for one tensor."""
 
     @penlight.no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Any:
@@ -92,10 +92,10 @@ def get_swa_multi_avg_fn() -> Callable[[Any, Any, Any], None]:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are a running average of the model's.
+    """A copy of a model whose parameters are a running average of the model's parameters.
 
-    ``update_parameters(model)`` takes in the current ones. By default all count the same; ``avg_fn(average, new, n)``
-    returns another average, ``multi_avg_fn(averages, news, n)`` writes it. Buffers are averaged with ``use_buffers`` and
+    ``update_parameters(model)`` adds the current ones. By default all have equal weight; ``avg_fn(average, new, n)`` returns another
+    average, ``multi_avg_fn(averages, news, n)`` writes it. Buffers are averaged with ``use_buffers`` and
     otherwise copied.
 
     >>> model = torch.nn.Linear(2, 1)
@@ -125,7 +125,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Take the model's current parameters into the average; the first time they are the average."""
+        """Add the model's current parameters to the average; the first time they become the average."""
         pairs = _detached_pairs(self.module.parameters(), model.parameters())
         buffers = _detached_pairs(self.module.buffers(), model.buffers())
         if self.use_buffers:
@@ -150,7 +150,7 @@ def _detached_pairs(own: Iterable[Tensor], new: Iterable[Tensor]) -> list[tuple[
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the running statistics of the batch norm layers anew, by one pass over the data.
+    """Recompute the running statistics of the batch norm layers, by one pass over the data.
 
     A batch is a tensor, or a list or tuple whose first element is the model's input.
 
@@ -167,7 +167,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     model.train()
     for module in momenta:
         module.reset_running_stats()
-        module.momentum = None  # every batch counts the same
+        module.momentum = None  # equal weight for every batch
     with penlight.no_grad():
         for batch in loader:
             if isinstance(batch, (list, tuple)):
@@ -179,7 +179,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(Scheduled, example=('swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear"', "[0.75]")):
-    """The rate from its current value to ``swa_lr`` within ``anneal_epochs`` epochs, then constant."""
+    """Changes the rate from its current value to ``swa_lr`` within ``anneal_epochs`` epochs, then keeps it constant."""
 
     def __init__(self, optimizer: Optimizer, swa_lr: float | list[float], anneal_epochs: int = 10,
                  anneal_strategy: Literal["cos", "linear"] = "cos", last_epoch: int = -1) -> None:  # fmt: skip
@@ -193,7 +193,7 @@ class SWALR(Scheduled, example=('swa_lr=0.5, anneal_epochs=2, anneal_strategy="l
         super().__init__(optimizer, last_epoch)
 
     def anneal_func(self, t: float) -> float:
-        """How much of the way to ``swa_lr`` is done after the fraction ``t`` of the epochs."""
+        """The fraction of the change to ``swa_lr`` that is reached after the fraction ``t`` of the epochs."""
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
     def _rates(self) -> list[Any]:
@@ -204,6 +204,6 @@ class SWALR(Scheduled, example=('swa_lr=0.5, anneal_epochs=2, anneal_strategy="l
         lrs = []
         for group in self.optimizer.param_groups:
             lr, end = group["lr"], group["swa_lr"]
-            start = end if before == 1 else (lr - before * end) / (1 - before)  # the rate that the annealing began with
+            start = end if before == 1 else (lr - before * end) / (1 - before)  # the rate at the start of the annealing
             lrs.append(end * now + start * (1 - now))
         return lrs

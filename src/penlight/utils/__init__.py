@@ -1,4 +1,4 @@
-"""Helpers around tensors and modules; each part is imported when it is first used."""
+"""Helpers for tensors and modules; each part is imported at its first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _refused = lazy_import(globals(), "_refused", "penlight._refused")
 
 
 def swap_tensors(t1: Any, t2: Any) -> None:
-    """Exchange two tensors: each name then holds what the other held.
+    """Exchange two tensors: each object then has the content of the other.
 
     >>> a, b = torch.ones(2), torch.zeros(1)
     >>> torch.utils.swap_tensors(a, b); a
@@ -37,12 +37,12 @@ def swap_tensors(t1: Any, t2: Any) -> None:
             target.requires_grad_()
 
 
-# The slots themselves: a tensor on the meta device lets nobody see its array.
+# The slots themselves, because a tensor on the meta device does not expose its array.
 _FIELDS = [vars(Tensor)[name] for name in ("_array", "_edge", "_vc", "_grad", "_view", "_rare_state")]
 
 
 def set_module(obj: Any, mod: Any) -> None:
-    """Set the name of the module that an object says to be from.
+    """Set the `__module__` of an object.
 
     >>> def f(): pass
     >>> torch.utils.set_module(f, "here"); f.__module__

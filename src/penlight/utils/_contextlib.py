@@ -1,4 +1,4 @@
-"""Context managers that also decorate functions, as `no_grad` does, for classes of one's own."""
+"""Context managers that also decorate functions, like `no_grad`, for user classes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class _DecoratorContextManager(_Decorator):
     """
 
     def clone(self) -> Any:
-        """A context manager like this one: one for each call of the function."""
+        """A copy of this context manager: one for each call of the function."""
         return type(self)()
 
 
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
-    """One that decorates without parentheses too: `@loud`."""
+    """A context manager that also decorates without parentheses: `@loud`."""
 
     def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
         return super().__new__(cls) if orig_func is None else cls()(orig_func)
 
 
 def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
-    """A function inside of a context: `ctx` is a context manager, or a function that makes one for each call."""
+    """A function that runs inside a context: `ctx` is a context manager, or a function that makes one for each call."""
     if callable(ctx) and hasattr(ctx, "__enter__"):
         raise AssertionError(
             f"Passed in {ctx} is both callable and also a valid context manager (has __enter__), making it ambiguous which "

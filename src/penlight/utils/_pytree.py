@@ -1,4 +1,4 @@
-"""torch.utils._pytree: nested tuples, lists, dicts and the like as a flat list of leaves and a description of the nest.
+"""torch.utils._pytree: nested tuples, lists, dicts etc. as a flat list of leaves and a description of the structure.
 
 >>> from penlight.utils import _pytree as pytree
 >>> leaves, spec = pytree.tree_flatten({"a": 1, "b": (2, 3)})
@@ -70,12 +70,12 @@ class GetAttrKey(NamedTuple):
 
 
 def keystr(kp: Iterable[Any]) -> str:
-    """A path as one would write it in Python: `['a'][0].b`."""
+    """A path in Python syntax: `['a'][0].b`."""
     return "".join(str(k) for k in kp)
 
 
 def key_get(obj: Any, kp: Iterable[Any]) -> Any:
-    """The part of a tree that a path leads to."""
+    """The part of a tree at a path."""
     for k in kp:
         obj = k.get(obj)
     return obj
@@ -85,7 +85,7 @@ def key_get(obj: Any, kp: Iterable[Any]) -> Any:
 
 
 class NodeDef(NamedTuple):
-    """How one kind of container is taken apart and put together again."""
+    """How one kind of container is flattened and rebuilt."""
 
     type: type
     flatten_fn: FlattenFn
@@ -103,7 +103,7 @@ def _register(cls: Any, flatten: Any, unflatten: Any, keys: Any = None) -> None:
 def register_pytree_node(cls: type, flatten_fn: FlattenFn, unflatten_fn: UnflattenFn, *,
                          serialized_type_name: str | None = None, to_dumpable_context: Any = None,
                          from_dumpable_context: Any = None, flatten_with_keys_fn: Any = None) -> None:  # fmt: skip
-    """Make a class of one's own a node: `flatten_fn(obj) -> (children, context)`, `unflatten_fn(children, context) -> obj`.
+    """Make a user class a node: `flatten_fn(obj) -> (children, context)`, `unflatten_fn(children, context) -> obj`.
 
     >>> from penlight.utils import _pytree as pytree
     >>> class Pair:
@@ -137,7 +137,7 @@ def register_dataclass(
     )
 
 
-# Under the names that PyTorch's have, which libraries use for mappings of their own.
+# Under PyTorch's names, which libraries use for their own mappings.
 def _dict_flatten(d: Any) -> tuple[list[Any], list[Any]]:
     return list(d.values()), list(d)
 
@@ -213,7 +213,7 @@ def _node_type(tree: Any) -> Any:
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether this is no container (or `is_leaf` says so)."""
+    """Whether this is not a container (or `is_leaf` says so)."""
     return (is_leaf is not None and is_leaf(tree)) or _node_type(tree) not in SUPPORTED_NODES
 
 
@@ -221,7 +221,7 @@ def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
 
 
 class TreeSpec:
-    """The shape of a nest without its leaves.
+    """The structure of a tree without its leaves.
 
     >>> from penlight.utils import _pytree as pytree
     >>> pytree.tree_structure((1, [2]))
@@ -287,7 +287,7 @@ class TreeSpec:
             spec._flatten_into(child, out)
 
     def unflatten(self, leaves: Iterable[Any]) -> PyTree:
-        """A tree of this shape with these leaves."""
+        """A tree of this structure with these leaves."""
         leaves = leaves if isinstance(leaves, (list, tuple)) else list(leaves)
         if len(leaves) != self.num_leaves:
             raise ValueError(
@@ -312,7 +312,7 @@ def LeafSpec() -> TreeSpec:
 
 
 def _matched(spec: TreeSpec, tree: PyTree) -> list[Any]:
-    """The children of a node of another tree, which must be like the node that `spec` describes."""
+    """The children of a node of another tree, which must match the node that `spec` describes."""
     kind = _node_type(tree)
     if kind is not spec.type and not (kind in _DICTS and spec.type in _DICTS):
         raise ValueError(f"Node type mismatch; expected {spec.type!r}, but got {kind!r}.")
@@ -334,7 +334,7 @@ def _matched(spec: TreeSpec, tree: PyTree) -> list[Any]:
 
 
 def treespec_pprint(treespec: TreeSpec) -> str:
-    """A description as a nest of stars."""
+    """A structure printed with stars for leaves."""
 
     class Star:
         def __repr__(self) -> str:
@@ -347,7 +347,7 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves from left to right, and the shape of the nest."""
+    """The leaves from left to right, and the structure of the tree."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves, is_leaf)
 
@@ -364,7 +364,7 @@ def _flatten(tree: PyTree, leaves: list[Any], is_leaf: IsLeaf) -> TreeSpec:
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
-    """A tree of this shape with these leaves."""
+    """A tree of this structure with these leaves."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
             f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}."
@@ -383,12 +383,12 @@ def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
 
 
 def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
-    """The shape of a nest."""
+    """The structure of a tree."""
     return tree_flatten(tree, is_leaf)[1]
 
 
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """A tree of the same shape with `func` applied to each leaf (and to what the other trees have at its position).
+    """A tree of the same structure with `func` applied to each leaf (and to the leaves of the other trees at its position).
 
     >>> from penlight.utils import _pytree as pytree
     >>> pytree.tree_map(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})
@@ -399,7 +399,7 @@ def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Is
 
 
 def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """`func` called with each leaf for its effect; returns the tree itself."""
+    """Calls `func` with each leaf for its side effect; returns the tree itself."""
     leaves, spec = tree_flatten(tree, is_leaf)
     for args in zip(leaves, *(spec.flatten_up_to(r) for r in rests)):
         func(*args)
@@ -407,7 +407,7 @@ def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: I
 
 
 def map_only(type_or_types: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """A decorator: the function is applied to instances of these types, others stay as they are."""
+    """A decorator that applies the function to instances of these types only; others are returned unchanged."""
     by_class = isinstance(type_or_types, (type, tuple))
 
     def decorate(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -430,22 +430,22 @@ def tree_map_only_(type_or_types: Any, func: Callable[[Any], Any], tree: PyTree,
 
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether something holds for all leaves."""
+    """Whether a predicate holds for all leaves."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether something holds for any leaf."""
+    """Whether a predicate holds for any leaf."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether something holds for all leaves of some types."""
+    """Whether a predicate holds for all leaves of some types."""
     return all(pred(x) for x in tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def tree_any_only(type_or_types: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether something holds for any leaf of some types."""
+    """Whether a predicate holds for any leaf of some types."""
     return any(pred(x) for x in tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
 
 
@@ -453,7 +453,7 @@ def tree_any_only(type_or_types: Any, pred: Callable[[Any], bool], tree: PyTree,
 
 
 def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[tuple[Any, ...], Any]]:
-    """The leaves, each with the way to it."""
+    """The leaves, each with its path."""
     out: list[tuple[tuple[Any, ...], Any]] = []
     _walk((), tree, out, is_leaf)
     return out
@@ -474,12 +474,12 @@ def _walk(path: tuple[Any, ...], tree: PyTree, out: list[Any], is_leaf: IsLeaf) 
 
 
 def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[tuple[tuple[Any, ...], Any]], TreeSpec]:
-    """The leaves, each with the way to it, and the shape of the nest."""
+    """The leaves, each with its path, and the structure of the tree."""
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
 def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """`tree_map` whose function gets the path too: `func(path, leaf, ...)`."""
+    """`tree_map` whose function also receives the path: `func(path, leaf, ...)`."""
     found, spec = tree_flatten_with_path(tree, is_leaf)
     others = [spec.flatten_up_to(r) for r in rests]
     return spec.unflatten([func(path, leaf, *more) for (path, leaf), *more in zip(found, *others)])
@@ -511,6 +511,6 @@ _register_pytree_node = register_pytree_node
 
 
 def is_structseq_instance(obj: object) -> bool:
-    """Whether this is one of the named results of C functions, such as those of `os.stat`."""
+    """Whether this is a struct sequence of a C function, such as the result of `os.stat`."""
     kind = type(obj)
     return issubclass(kind, tuple) and hasattr(kind, "n_sequence_fields") and hasattr(kind, "n_unnamed_fields")

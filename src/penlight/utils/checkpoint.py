@@ -1,6 +1,6 @@
-"""torch.utils.checkpoint: save memory by computing parts of the forward pass again during backward.
+"""torch.utils.checkpoint: saves memory by recomputing parts of the forward pass during backward.
 
-How the recomputation works is in `autograd/_recompute.py`; keeping the results of some ops is in `autograd/_recompute_ops.py`.
+`autograd/_recompute.py` implements the recomputation; `autograd/_recompute_ops.py` keeps the results of some ops.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call a function without keeping its intermediate results; backward computes them again when it needs them.
+    """Call a function without keeping its intermediate results; backward recomputes them when needed.
 
     >>> from penlight.utils.checkpoint import checkpoint
     >>> x = torch.ones(2, requires_grad=True)
@@ -84,7 +84,7 @@ def checkpoint(
 
 
 def _assumed_reentrant(who: str, soon: str) -> bool:
-    """True, the default, with a warning that nothing was said."""
+    """True, the default, with a warning that it was not given."""
     warn_user(
         f"{who}: the use_reentrant parameter should be passed explicitly. {soon}. use_reentrant=False is recommended, but if "
         "you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
@@ -177,7 +177,7 @@ class CheckpointFunction(Function):
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Tensors as leaves that require grad if they did; the rest as it is.
+    """Tensors as leaves that require grad if they did; other values unchanged.
 
     >>> torch.utils.checkpoint.detach_variable((torch.ones(1, requires_grad=True) * 2, 5))
     (tensor([2.], requires_grad=True), 5)
@@ -210,7 +210,7 @@ def _setting(name: str, value: bool | None) -> Generator[None, None, None]:
 
 
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
-    """Whether recomputation stops as soon as all that backward needs is there; for checkpoints made inside.
+    """Whether recomputation stops as soon as backward has everything it needs; for checkpoints made inside.
 
     >>> from penlight.utils.checkpoint import set_checkpoint_early_stop
     >>> with set_checkpoint_early_stop(False):
@@ -220,7 +220,7 @@ def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
-    """Overrides the `debug` argument of checkpoints made inside; None leaves it.
+    """Overrides the `debug` argument of checkpoints made inside; None keeps it.
 
     >>> with torch.utils.checkpoint.set_checkpoint_debug_enabled(False):
     ...     pass
@@ -230,7 +230,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager
 
 @example("torch.utils.checkpoint.DefaultDeviceType.get_device_type()", "'cpu'")
 class DefaultDeviceType:
-    """Which kind of device has random states to preserve besides the CPU's; here there is no other."""
+    """The kind of device with random states to preserve besides the CPU's; there is no other here."""
 
     _default_device_type: str | None = None
 
@@ -245,12 +245,12 @@ class DefaultDeviceType:
 
 @example("torch.utils.checkpoint.get_device_states(torch.ones(1))", "([], [])")
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The random states of the devices that tensors among the arguments are on, besides the CPU: none."""
+    """The random states of the arguments' devices other than the CPU: none."""
     return [], []
 
 
 def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
-    """Put random states of other devices back: there are none.
+    """Restore random states of other devices: there are none.
 
     >>> torch.utils.checkpoint.set_device_states([], [])
     """

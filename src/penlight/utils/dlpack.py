@@ -1,4 +1,4 @@
-"""torch.utils.dlpack: tensors over the memory of other libraries' arrays.
+"""torch.utils.dlpack: tensors that share the memory of other libraries' arrays.
 
 >>> import penlight as torch
 >>> torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)))
@@ -15,7 +15,7 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 class DLDeviceType(IntEnum):
-    """The kinds of devices that DLPack knows.
+    """The kinds of devices in DLPack.
 
     >>> DLDeviceType.kDLCPU
     <DLDeviceType.kDLCPU: 1>

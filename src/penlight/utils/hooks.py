@@ -1,4 +1,4 @@
-"""torch.utils.hooks: the handle that registering a hook returns, and what pickling a tensor asks about its hooks."""
+"""torch.utils.hooks: the handle of a registered hook, and the hook checks of pickling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def unserializable_hook(f: F) -> F:
-    """Say of a hook that it need not be saved with its tensor: `warn_if_has_hooks` keeps quiet about it.
+    """Declare that a hook need not be saved with its tensor: `warn_if_has_hooks` ignores it.
 
     >>> from penlight.utils.hooks import unserializable_hook
     >>> hook = unserializable_hook(lambda grad: None)
@@ -30,7 +30,7 @@ def unserializable_hook(f: F) -> F:
 
 
 def warn_if_has_hooks(tensor: Tensor) -> None:
-    """Warn if a tensor has hooks, for saving it loses them.
+    """Warn if a tensor has hooks, because saving loses them.
 
     >>> torch.utils.hooks.warn_if_has_hooks(torch.ones(1))
     """

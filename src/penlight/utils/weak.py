@@ -1,4 +1,4 @@
-"""torch.utils.weak: dictionaries whose keys are tensors, compared by identity, that do not keep their keys alive."""
+"""torch.utils.weak: dictionaries with tensors as keys, compared by identity, that do not keep their keys alive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(weakref.ref):
-    """A weak reference that is equal to another one of the very same object.
+    """A weak reference that equals other references to the same object.
 
     >>> t = torch.ones(2)
     >>> WeakIdRef(t) == WeakIdRef(t)
@@ -34,7 +34,7 @@ class WeakIdRef(weakref.ref):
 
 
 class TensorWeakRef:
-    """A weak reference to a tensor; calling it gives the tensor, or None.
+    """A weak reference to a tensor; calling it returns the tensor, or None.
 
     >>> t = torch.ones(2)
     >>> TensorWeakRef(t)() is t

@@ -1,4 +1,4 @@
-"""Choosing how attention is computed. There is one way here, so that the choices are accepted and change nothing."""
+"""Selecting an attention implementation. There is only one here, so choices are accepted without effect."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SDPBackend(Enum):
 
 @contextlib.contextmanager
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[dict[Any, Any]]:
-    """Accepts a choice of backends for the block; attention is computed in the one way there is.
+    """Accepts a choice of backends for the block, without effect: there is one implementation.
 
     >>> with sdpa_kernel(SDPBackend.MATH):
     ...     pass
@@ -50,7 +50,7 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
 
 
 def list_flash_attention_impls() -> list[str]:
-    """The implementations of flash attention: none, it is a GPU's."""
+    """The implementations of flash attention: none, because it needs a GPU."""
     return []
 
 
@@ -64,9 +64,9 @@ def activate_flash_attention_impl(impl: str) -> None:
 
 
 def restore_flash_attention_impl() -> None:
-    """Does nothing: the one way there is was never left."""
+    """Does nothing: there is only one implementation."""
 
 
 def register_flash_attention_impl(impl: str, *, register_fn: Any) -> None:
-    """Raises: attention is computed in the one way there is."""
+    """Raises: there is only one implementation."""
     raise NotImplementedError(f"flash attention '{impl}' is for GPUs, of which there are none here")

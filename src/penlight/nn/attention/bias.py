@@ -14,7 +14,7 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(IntEnum):
-    """Where the diagonal of a causal mask that is not square begins or ends."""
+    """How the diagonal of a non-square causal mask is aligned."""
 
     UPPER_LEFT = auto()
     LOWER_RIGHT = auto()
@@ -50,7 +50,7 @@ class CausalBias(Tensor):
 
 
 def causal_upper_left(*size: int) -> CausalBias:
-    """The causal mask whose diagonal begins at the upper left.
+    """The causal mask whose diagonal starts at the upper left corner.
 
     >>> from penlight.nn.attention.bias import causal_upper_left
     >>> causal_upper_left(2, 3)
@@ -63,7 +63,7 @@ def causal_upper_left(*size: int) -> CausalBias:
 
 
 def causal_lower_right(*size: int) -> CausalBias:
-    """The causal mask whose diagonal ends at the lower right.
+    """The causal mask whose diagonal ends at the lower right corner.
 
     >>> from penlight.nn.attention.bias import causal_lower_right
     >>> causal_lower_right(2, 3)

@@ -1,4 +1,4 @@
-"""All modules, by the names that `penlight.nn` gives them. Each file is imported when a name of it is first used."""
+"""All modules, by their names in `penlight.nn`. Each file is imported when one of its names is first used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calling a module: the hooks around `forward`, and how they are added to one module."""
+"""Calling a module: the hooks around `forward`, and registering them on one module."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from ._registry import Tables
 
 
 class _WrappedHook:
-    """A hook bound weakly to its module: the module does not keep itself alive through its own hook table."""
+    """A hook with a weak reference to its module, so that a module does not keep itself alive through its hooks."""
 
-    __module__ = "penlight.nn.modules.module"  # where files that hold a module with hooks look for it
+    __module__ = "penlight.nn.modules.module"  # pickles of modules with hooks refer to this name
 
     def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         self.hook = hook
@@ -59,7 +59,7 @@ class _WrappedHook:
 
 
 class Calling(Tables):
-    """The part of `Module` that is about being called."""
+    """The part of `Module` that implements calls."""
 
     forward: Callable[..., Any]
 
@@ -81,7 +81,7 @@ class Calling(Tables):
         try:
             if hooked:
                 return _HookedCall(self, args, kwargs).run()
-            if len(args) == 1 and not kwargs:  # the usual call, without the price of unpacking
+            if len(args) == 1 and not kwargs:  # the usual call, without unpacking
                 return self.forward(args[0])
             return self.forward(*args, **kwargs)
         except Exception as error:
@@ -93,7 +93,7 @@ class Calling(Tables):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(module, args)` before `forward`; what it returns, if not None, are the new arguments.
+        """Calls `hook(module, args)` before `forward`; its return value, if not None, replaces the arguments.
 
         With `with_kwargs` the hook is `hook(module, args, kwargs)` and returns both as a pair.
 
@@ -108,10 +108,9 @@ class Calling(Tables):
 
     def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:  # fmt: skip
-        """Calls `hook(module, args, output)` after `forward`; what it returns, if not None, is the new output.
+        """Calls `hook(module, args, output)` after `forward`; its return value, if not None, replaces the output.
 
-        With `with_kwargs` the hook is `hook(module, args, kwargs, output)`; with `always_call` it runs also when
-        the forward raises.
+        With `with_kwargs` the hook is `hook(module, args, kwargs, output)`; with `always_call` it also runs if forward raises.
 
         >>> m = torch.nn.Identity()
         >>> handle = m.register_forward_hook(lambda module, args, output: output * 2)
@@ -122,7 +121,7 @@ class Calling(Tables):
         return add_hook(self._forward_hooks, hook, prepend=prepend, flags=flags)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Calls `hook(module, grad_output)` when the gradients of the outputs have arrived.
+        """Calls `hook(module, grad_output)` once the gradients of the outputs have arrived.
 
         >>> x, m = torch.ones(2, requires_grad=True), torch.nn.Identity()
         >>> handle = m.register_full_backward_pre_hook(lambda module, grad_output: (grad_output[0] * 5,))
@@ -133,7 +132,7 @@ class Calling(Tables):
         return add_hook(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Calls `hook(module, grad_input, grad_output)` when the gradients of the inputs have been computed.
+        """Calls `hook(module, grad_input, grad_output)` once the gradients of the inputs have been computed.
 
         >>> x, m = torch.ones(2, requires_grad=True), torch.nn.Identity()
         >>> handle = m.register_full_backward_hook(lambda module, grad_input, grad_output: (grad_input[0] * 3,))
@@ -145,9 +144,9 @@ class Calling(Tables):
         return add_hook(self._backward_hooks, hook, prepend=prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """The legacy backward hook, which sees the last operation of the forward only.
+        """The legacy backward hook, which sees only the last operation of forward.
 
-        `register_full_backward_hook` is the one that does what its name says.
+        Use `register_full_backward_hook` instead.
 
         >>> layer = torch.nn.ReLU()
         >>> handle = layer.register_full_backward_hook(lambda module, grad_input, grad_output: print(grad_output))
@@ -176,7 +175,7 @@ class Calling(Tables):
 
 
 class _HookedCall:
-    """One call of a module that has hooks: pre-hooks, forward, hooks, with the backward hooks set up on the way."""
+    """One call of a module with hooks: runs pre-hooks, forward and hooks, and sets up the backward hooks."""
 
     def __init__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.module = module
@@ -281,7 +280,7 @@ _LEGACY_ADVICE = "Please use register_full_backward_hook to get the documented b
 
 
 def _warn_about_legacy_hook(inputs: Any, result: Any, node: Any) -> None:
-    """Says so when a legacy backward hook will not see all gradients."""
+    """Warns if a legacy backward hook will not see all gradients."""
     problem = _legacy_hook_problem(inputs, result, node)
     if problem is not None:
         warn_user(problem, FutureWarning)

@@ -1,4 +1,4 @@
-"""Changing all tensors of a module at once: dtype, device, memory."""
+"""Converts all tensors of a module at once: dtype, device, memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _M = TypeVar("_M", bound="Conversion")
 
 
 def _cast(dtype: str) -> Callable[[_M], _M]:
-    """A method that casts to a floating point dtype."""
+    """A method that casts to a floating-point dtype."""
 
     def cast(self: _M) -> _M:
         wanted = getattr(penlight, dtype)
@@ -44,7 +44,7 @@ def _cast(dtype: str) -> Callable[[_M], _M]:
 
 
 def _move(kind: str, error: str = "RuntimeError") -> Callable[..., Any]:
-    """A method that asks for a kind of device, of which there is none."""
+    """A method that requests a kind of device, none of which exists here."""
 
     def move(self: _M, device: Any = None) -> _M:
         return self._apply(lambda t: getattr(t, kind)(device))
@@ -64,7 +64,7 @@ class Conversion(Tables):
     _get_name: Callable[..., str]
 
     def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Self:
-        """Replaces every parameter, gradient and buffer by `fn` of it; parameters keep their identity if they can."""
+        """Replaces every parameter, gradient and buffer by `fn` of it; parameters keep their identity if possible."""
         if recurse:
             for child in self.children():
                 child._apply(fn)
@@ -113,7 +113,7 @@ class Conversion(Tables):
         param.grad = grad
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:
-        """Calls `fn` on every module below and then on the module itself, as for initialisation.
+        """Calls `fn` on every submodule and then on the module itself, for example to initialise them.
 
         >>> m = torch.nn.Sequential(torch.nn.ReLU()).apply(lambda module: print(type(module).__name__))
         ReLU
@@ -128,7 +128,7 @@ class Conversion(Tables):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves and casts parameters and buffers, in place: `to(device)`, `to(dtype)`, `to(tensor)`.
 
-        A dtype has to be a floating point or complex one, and only tensors of these kinds are cast.
+        The dtype must be floating-point or complex, and only tensors of these kinds are cast.
         """
         device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
@@ -151,7 +151,7 @@ class Conversion(Tables):
 
     @example('torch.nn.Linear(2, 2).to_empty(device="cpu").weight.shape', "torch.Size([2, 2])")
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Puts all tensors on a device without copying their values."""
+        """Moves all tensors to a device without copying their values."""
         return self._apply(lambda t: penlight.empty_like(t, device=device), recurse=recurse)
 
     @example("torch.nn.Linear(1, 1).type(torch.float64).bias.dtype", "torch.float64")
@@ -164,7 +164,7 @@ class Conversion(Tables):
 
     @example("torch.nn.Linear(2, 2).cpu().weight.device", "device(type='cpu')")
     def cpu(self) -> Self:
-        """Moves everything to the CPU, where it is."""
+        """Moves everything to the CPU; nothing to do."""
         return self._apply(lambda t: t.cpu())
 
     cuda, xpu, ipu, mtia = _move("cuda", "AssertionError"), _move("xpu"), _move("ipu"), _move("mtia")
@@ -176,7 +176,7 @@ class Conversion(Tables):
 
 
 def _check_not_real(dtype: Any) -> None:
-    """Refuses dtypes that parameters cannot have, and warns of complex ones."""
+    """Refuses dtypes that parameters cannot have, and warns about complex ones."""
     if not dtype.is_complex:
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
     warn_user(
@@ -188,7 +188,7 @@ def _check_not_real(dtype: Any) -> None:
 
 
 def _can_set_data(old: Tensor, new: Tensor) -> bool:
-    """Whether the old tensor can take over the new one's data and remain the same object."""
+    """Whether the old tensor can take the new data and remain the same object."""
     future = sys.modules.get("penlight.__future__")
     if future is not None and future.get_overwrite_module_params_on_conversion():
         return False

@@ -1,9 +1,9 @@
-"""An error inside a model says which layer it comes from, as a note below PyTorch's words.
+"""Adds a note to an error raised inside a model that names the layer, below PyTorch's message.
 
 # Note [The layer of an error]
-An error passes through the calls of all modules around the one that raised it, from the innermost out. Each call finds the path from its own
-module to the innermost one, and replaces the note that the call inside it wrote. What stays is the note of the outermost call: the whole path,
-and the line of the program that called the model.
+An error passes through the calls of all enclosing modules, from the innermost out. Each call finds the path from its own module to the
+innermost one, and replaces the note of the call inside it. The note of the outermost call remains: the full path, and the line of the
+program that called the model.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penlight._common.user_lines import line_of, user_frame
 
 
 class _Note(str):
-    """The note itself, which remembers the innermost module, and the shapes that it was called with."""
+    """The note itself; it stores the innermost module and the shapes of its arguments."""
 
     __slots__ = ("module", "shapes")
 
@@ -25,7 +25,7 @@ class _Note(str):
 
 
 def add_layer(error: Exception, module: Any, args: tuple[Any, ...]) -> None:
-    """Note in an error that it was raised in a call of this module. See Note [The layer of an error]."""
+    """Add a note to an error that was raised in a call of this module. See Note [The layer of an error]."""
     notes = getattr(error, "__notes__", None) or []
     found = next((note for note in notes if isinstance(note, _Note)), None)
     if found is None:
@@ -43,7 +43,7 @@ def add_layer(error: Exception, module: Any, args: tuple[Any, ...]) -> None:
 
 
 def _variable(frame: FrameType | None, module: Any) -> str:
-    """The name by which a line knows a module: a variable, or an attribute of `self`."""
+    """The name of a module in a source line: a variable, or an attribute of `self`."""
     if frame is None:
         return ""
     attributes = getattr(frame.f_locals.get("self"), "__dict__", {})
@@ -55,7 +55,7 @@ def _variable(frame: FrameType | None, module: Any) -> str:
 
 
 def _described(module: Any) -> str:
-    """A layer as it prints; one that holds others by its class."""
+    """The printed form of a layer; for a container, its class."""
     return type(module).__name__ if next(module.children(), None) is not None else repr(module)
 
 

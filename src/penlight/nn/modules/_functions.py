@@ -1,4 +1,4 @@
-"""Custom autograd functions that modules are built with."""
+"""Custom autograd functions used by modules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penlight.autograd.function import Function
 
 
 class BackwardHookFunction(Function):
-    """The identity on several tensors as one node, which backward hooks can be registered on."""
+    """The identity on several tensors as one node, on which backward hooks can be registered."""
 
     @staticmethod
     def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:

@@ -1,4 +1,4 @@
-"""Hooks that hold for every module, the handles that take any hook away again, and how backward hooks see the gradients."""
+"""Global module hooks, the handles that remove hooks, and the nodes at which backward hooks see gradients."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def _empty_tables(count: int) -> list[HookTable]:
  _global_backward_pre_hooks, _global_backward_hooks, _global_forward_pre_hooks,
  _global_forward_hooks) = _empty_tables(7)  # fmt: skip
 
-# The ids of the global forward hooks that were registered with these flags.
+# The ids of global forward hooks registered with these flags.
 _global_forward_hooks_always_called, _global_forward_hooks_with_kwargs = _empty_tables(2)
 
-# None until the first global backward hook decides which of the two kinds is in use: full (True) or legacy (False).
+# None until the first global backward hook determines the kind in use: full (True) or legacy (False).
 _global_is_full_backward_hook: bool | None = None
 
 
 def add_hook(
     table: OrderedDict[int, Any], hook: Callable[..., Any], *, prepend: bool = False, flags: tuple[Any, ...] = ()
 ) -> RemovableHandle:
-    """Puts a hook into a table, in front if asked; `flags` are (table, wanted) pairs marked under the same id."""
+    """Adds a hook to a table, first if requested; `flags` are (table, wanted) pairs to mark under the same id."""
     handle = RemovableHandle(table, extra_dict=[flag_table for flag_table, _ in flags])
     table[handle.id] = hook
     for flag_table, wanted in flags:
@@ -59,7 +59,7 @@ def add_hook(
 
 
 def run_registration_hooks(table: OrderedDict[int, Any], module: Any, name: str, value: Any) -> Any:
-    """What is to be registered, after each registration hook had the chance to replace it."""
+    """The object to register, after each registration hook could replace it."""
     for hook in table.values():
         replacement = hook(module, name, value)
         if replacement is not None:
@@ -68,7 +68,7 @@ def run_registration_hooks(table: OrderedDict[int, Any], module: Any, name: str,
 
 
 def _registers(name: str, table: HookTable, hook: str, when: str, *example: str) -> Callable[[Any], RemovableHandle]:
-    """A function that adds a hook for all modules; its example adds one for the length of a with block."""
+    """A function that adds a hook for all modules; its example adds one for the duration of a with block."""
 
     def register(hook: Callable[..., Any]) -> RemovableHandle:
         return add_hook(table, hook)
@@ -126,7 +126,7 @@ def register_module_forward_hook(
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """The legacy form of `register_module_full_backward_hook`; it sees the last operation of a module only."""
+    """The legacy form of `register_module_full_backward_hook`, which sees only the last operation of a module."""
     return _add_backward_hook(hook, full=False)
 
 
@@ -164,8 +164,8 @@ def global_backward_hooks(full: bool) -> list[Callable[..., Any]]:
 class BackwardHook:
     """The backward hooks of one call of a module.
 
-    The output node sees the gradients arrive and runs the pre-hooks; the input node sees them leave and runs the
-    hooks. When no input requires grad there is no input node, and the hooks run at the output node.
+    The output node receives the incoming gradients and runs the pre-hooks; the input node receives the outgoing ones and runs the hooks. If
+    no input requires grad there is no input node, and the hooks run at the output node.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class BackwardHook:
         self.output_tensors_index: list[int] | None = None
 
     def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, with the tensors among them led through the input node."""
+        """The arguments, with their tensors passed through the input node."""
         result, self.input_tensors_index = _through_node(args, self._on_input_grads)
         self.n_inputs = len(args)
         for index in self.input_tensors_index or ():
@@ -190,7 +190,7 @@ class BackwardHook:
         return result
 
     def setup_output_hook(self, output: Any) -> Any:
-        """The output, led through the output node."""
+        """The output, passed through the output node."""
         outputs = output if isinstance(output, tuple) else (output,)
         result, self.output_tensors_index = _through_node(outputs, self._on_output_grads)
         self.n_outputs = len(outputs)
@@ -250,7 +250,7 @@ class BackwardHook:
         return tuple(grads[i] for i in self.input_tensors_index)
 
     def _with_zeros(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Hooks are shown zeros for tensors that require no grad; None is for what is no tensor."""
+        """Replaces missing gradients of tensors by zeros for hooks; None is for arguments that are not tensors."""
         shown = list(grads)
         for index, (shape, dtype) in self.constant_inputs.items():
             if shown[index] is None:
@@ -259,7 +259,7 @@ class BackwardHook:
 
 
 def _at_indices(indices: Sequence[int], values: Sequence[Any], size: int) -> tuple[Any, ...]:
-    """`values` at their `indices` in a tuple of `size`, None elsewhere."""
+    """A tuple of `size` with `values` at `indices`, and None elsewhere."""
     result: list[Any] = [None] * size
     for index, value in zip(indices, values, strict=True):
         result[index] = value
@@ -267,9 +267,9 @@ def _at_indices(indices: Sequence[int], values: Sequence[Any], size: int) -> tup
 
 
 def _through_node(args: tuple[Any, ...], hook: Callable[..., Any]) -> tuple[tuple[Any, ...], list[int] | None]:
-    """The arguments with their tensors led through one identity node that has the hook, and where those tensors are.
+    """The arguments with their tensors passed through one identity node that has the hook, and the indices of those tensors.
 
-    A second value of None says that nothing requires grad, so that no node was made.
+    The second value is None if nothing requires grad, so that no node was made.
     """
     indices = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
     if not (any(args[i].requires_grad for i in indices) and penlight.is_grad_enabled()):

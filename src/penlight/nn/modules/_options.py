@@ -15,9 +15,9 @@ from .module import Module
 class Options(Module):
     """A module that holds the options of a function, which its `forward` calls.
 
-    A class names its `function`, and its options once, in the signature of `__init__`. The function takes them in this
-    order after the tensors. `shown` is the format string of what is printed of them. In a class with either keyword
-    `__init__` has no body: it calls `_set_options` and `_check`, which a class may extend.
+    A class names its `function`, and lists its options once, in the signature of `__init__`. The function takes them in this order after
+    the tensors. `shown` is the format string for printing them. In a class with either keyword, `__init__` has no body: it calls
+    `_set_options` and `_check`, which a class may extend.
 
     >>> class Scaled(Unary, function=torch.mul, shown="by={self.by}"):
     ...     def __init__(self, by: float = 2.0) -> None: ...
@@ -30,7 +30,7 @@ class Options(Module):
     _not_kept: ClassVar[tuple[str, ...]] = ()  # options for which the function gets None
     _none: ClassVar[None] = None
     _function: ClassVar[Callable[..., Any]]
-    _values: ClassVar[Any] = ()  # makes a tuple of a module's options, if there are several
+    _values: ClassVar[Any] = ()  # returns a tuple of a module's options, if there are several
 
     def __init_subclass__(
         cls, function: Callable[..., Any] | None = None, shown: str | None = None, **kwargs: Any
@@ -60,7 +60,7 @@ class Options(Module):
                 setattr(self, name, value)
 
     def _check(self) -> None:
-        """Refuses options that don't go."""
+        """Refuses invalid options."""
 
     def extra_repr(self) -> str:
         return self._shown.format(self=self)

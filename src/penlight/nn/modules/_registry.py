@@ -1,4 +1,4 @@
-"""What a module is made of: parameters, buffers and submodules, how they are entered, found and walked through."""
+"""The members of a module (parameters, buffers, submodules): registering, finding and iterating."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Hook = Callable[..., Any]
 
 
 class Tables:
-    """What every module holds: its members, and the hooks around what it does. The parts of `Module` work on these."""
+    """The tables of every module: its members and its hooks. The parts of `Module` work on these."""
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -46,9 +46,9 @@ HOOK_TABLES = tuple(name for name in Tables.__annotations__ if "_hooks" in name)
 
 
 class Registry(Tables):
-    """The tables of a module and the rules of attribute access that keep them right.
+    """The tables of a module, and the attribute access that maintains them.
 
-    Its members become `Module`'s own; it is of no use alone.
+    Its members are copied into `Module`; it is not used alone.
     """
 
     call_super_init: bool = False
@@ -61,7 +61,7 @@ class Registry(Tables):
                 raise TypeError(f"{own}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
             if args:
                 raise TypeError(f"{own}.__init__() takes 1 positional argument but {len(args) + 1} were given")
-        # Straight into the instance: the tables that `__setattr__` consults do not exist yet.
+        # Directly into the instance: the tables that `__setattr__` consults do not exist yet.
         fields = self.__dict__
         fields["training"] = True
         fields["_parameters"] = {}
@@ -87,7 +87,7 @@ class Registry(Tables):
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that belongs to the state but is not trained; it is saved only if `persistent`.
+        """Adds a tensor that is part of the state but not trained; it is saved only if `persistent`.
 
         >>> m = torch.nn.Module()
         >>> m.register_buffer("running_mean", torch.zeros(3))
@@ -109,7 +109,7 @@ class Registry(Tables):
         make_quick(self, "_buffers", name, Registry.__getattr__)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter, or with None the name of one that is absent.
+        """Adds a parameter; with None, only the name of an absent one.
 
         >>> m = torch.nn.Module()
         >>> m.register_parameter("bias", None)
@@ -126,7 +126,7 @@ class Registry(Tables):
         make_quick(self, "_parameters", name, Registry.__getattr__)
 
     def add_module(self, name: str, module: Any) -> None:
-        """Adds a submodule under a name, by which it is an attribute then.
+        """Adds a submodule under a name, as an attribute.
 
         >>> m = torch.nn.Module()
         >>> m.add_module("act", torch.nn.ReLU())
@@ -205,7 +205,7 @@ class Registry(Tables):
 
     def _set_parameter(self, name: str, value: Parameter) -> None:
         if name in self.__dict__ or name in self._buffers or name in self._modules:
-            # What stands there now goes only if the new value will be accepted.
+            # The present value is removed only if the new one will be accepted.
             if hasattr(type(self), name):
                 raise KeyError(f"attribute '{name}' already exists")
             _check_parameter(name, value)
@@ -229,7 +229,7 @@ class Registry(Tables):
         if type(self).register_buffer is Registry.register_buffer:
             self.register_buffer(name, value, persistent)
             return
-        # A subclass with its own register_buffer may be older than the argument.
+        # A subclass's own register_buffer may predate the argument.
         if "persistent" in inspect.signature(self.register_buffer).parameters:
             self.register_buffer(name, value, persistent)
         elif persistent:
@@ -268,7 +268,7 @@ class Registry(Tables):
         return found
 
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
-        """Puts a module at a dotted path; with `strict` there must be one already.
+        """Puts a module at a dotted path; with `strict`, one must exist there already.
 
         >>> m = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh()))
         >>> m.set_submodule("0.0", torch.nn.ReLU())
@@ -327,7 +327,7 @@ class Registry(Tables):
 
     @example("[tuple(p.shape) for p in torch.nn.Linear(2, 3).parameters()]", "[(3, 2), (3,)]")
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of the module and, if `recurse`, of all below it, each once."""
+        """The parameters of the module and, if `recurse`, of its submodules, each once."""
         return (param for _, param in self.named_parameters(recurse=recurse))
 
     def named_parameters(
@@ -341,7 +341,7 @@ class Registry(Tables):
         return self._named_members(lambda owner: owner._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of the module and, if `recurse`, of all below it, each once.
+        """The buffers of the module and, if `recurse`, of its submodules, each once.
 
         >>> [buffer.shape for buffer in torch.nn.BatchNorm1d(3).buffers()]
         [torch.Size([3]), torch.Size([3]), torch.Size([])]
@@ -360,12 +360,12 @@ class Registry(Tables):
 
     @example("list(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).children())", "[ReLU(), Tanh()]")
     def children(self) -> Iterator[Any]:
-        """The submodules one level down, each once."""
+        """The direct submodules, each once."""
         return (child for _, child in self.named_children())
 
     @example("list(torch.nn.Sequential(torch.nn.ReLU()).named_children())", "[('0', ReLU())]")
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The submodules one level down with their names."""
+        """The direct submodules with their names."""
         seen = set()
         for name, child in self._modules.items():
             if child is not None and child not in seen:
@@ -373,7 +373,7 @@ class Registry(Tables):
                 yield name, child
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
-        """The module and all below it, each once.
+        """The module and all its submodules, each once.
 
         >>> [type(m).__name__ for m in torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).modules()]
         ['Sequential', 'ReLU', 'Tanh']
@@ -383,7 +383,7 @@ class Registry(Tables):
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """The module and all below it with their dotted names.
+        """The module and all its submodules with their dotted names.
 
         >>> [name for name, _ in torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU())).named_modules()]
         ['', '0', '0.0']
@@ -418,12 +418,11 @@ def _check_parameter(name: str, param: Any) -> None:
 
 # ----- Quick reading of members ----------------------------------------------------------------------------------------
 
-# Note [Members as descriptors]: a member of a module is in one of its tables, not in its `__dict__`, so that reading
-# `self.weight` fails first, with an exception made and thrown away, and then asks `__getattr__`: about 0.7 µs, several
-# times in every forward. A class whose instances have a member is therefore given a descriptor of that name, which
-# reads the table at once (0.15 µs). It is not a data descriptor, it raises AttributeError for an instance without the
-# member, and it serves one class only: whatever else defines the attribute (the instance, a subclass, a `__getattr__`
-# of the user's own) comes first as it would without it.
+# Note [Members as descriptors]: a member of a module is in one of its tables, not in its `__dict__`. So reading `self.weight` first fails,
+# with an exception created and dropped, and then calls `__getattr__`: about 0.7 µs, several times in every forward. Therefore a class whose
+# instances have a member gets a descriptor of that name, which reads the table directly (0.15 µs). It is not a data descriptor, it raises
+# AttributeError for an instance without the member, and it serves one class only: any other definition of the attribute (in the instance, a
+# subclass, or a user's `__getattr__`) takes precedence as it would without it.
 
 
 class Member:
@@ -446,7 +445,7 @@ class Member:
 
 
 def make_quick(module: Any, table: str, name: str, plain_getattr: Any) -> None:
-    """Gives the class of a module the descriptor for a member, if nothing speaks against it."""
+    """Gives the class of a module the descriptor for a member, unless something prevents it."""
     cls = type(module)
     if name in cls.__dict__ or not cls._quick_members or not name.isidentifier():
         return

@@ -17,14 +17,14 @@ from .utils import _ntuple
 
 class Flatten(Unary, function=Tensor.flatten, shown="start_dim={self.start_dim}, end_dim={self.end_dim}",
               example=("()(torch.zeros(32, 1, 5, 5)).shape", "torch.Size([32, 25])")):  # fmt: skip
-    """Makes one dimension of a range of them; by default of all but the first."""
+    """Merges a range of dimensions into one; by default all but the first."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None: ...
 
 
 class Unflatten(Unary, function=Tensor.unflatten, shown="dim={self.dim}, unflattened_size={self.unflattened_size}",
                 example=("(1, (2, 5))(torch.zeros(2, 10)).shape", "torch.Size([2, 2, 5])")):  # fmt: skip
-    """Makes several dimensions of one."""
+    """Splits one dimension into several."""
 
     def __init__(self, dim: int, unflattened_size: Any) -> None: ...
 
@@ -43,7 +43,7 @@ _BLOCKS = "kernel_size={self.kernel_size}, dilation={self.dilation}, padding={se
 
 
 class Fold(Unary, function=F.fold, shown="output_size={self.output_size}, " + _BLOCKS):
-    """Adds up sliding blocks into an image.
+    """Sums sliding blocks into an image (col2im).
 
     >>> torch.nn.Fold(output_size=(4, 5), kernel_size=(2, 2))(torch.randn(1, 3 * 2 * 2, 12)).shape
     torch.Size([1, 3, 4, 5])
@@ -55,7 +55,7 @@ class Fold(Unary, function=F.fold, shown="output_size={self.output_size}, " + _B
 
 class Unfold(Unary, function=F.unfold, shown=_BLOCKS,
              example=("(kernel_size=(2, 3))(torch.randn(2, 5, 3, 4)).shape", "torch.Size([2, 30, 4])")):  # fmt: skip
-    """Takes the sliding blocks out of an image, each as a column."""
+    """Extracts the sliding blocks of an image as columns (im2col)."""
 
     def __init__(
         self, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0, stride: _size_any_t = 1
@@ -64,7 +64,7 @@ class Unfold(Unary, function=F.unfold, shown=_BLOCKS,
 
 class PixelShuffle(Unary, function=F.pixel_shuffle, shown="upscale_factor={self.upscale_factor}",
                    example=("(3)(torch.zeros(1, 9, 4, 4)).shape", "torch.Size([1, 1, 12, 12])")):  # fmt: skip
-    """Turns r² channels into an image r times as high and wide."""
+    """Turns r² channels into an image r times as high and as wide."""
 
     def __init__(self, upscale_factor: int) -> None: ...
 
@@ -113,7 +113,7 @@ class Upsample(Options, example=("(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
 
 class UpsamplingNearest2d(Upsample,
         example=("(scale_factor=2)(torch.zeros(1, 1, 2, 2)).shape", "torch.Size([1, 1, 4, 4])")):  # fmt: skip
-    """Resizes images by repeating pixels; `Upsample(mode="nearest")` is the same."""
+    """Resizes images by repeating pixels; the same as `Upsample(mode="nearest")`."""
 
     def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
@@ -121,7 +121,7 @@ class UpsamplingNearest2d(Upsample,
 
 class UpsamplingBilinear2d(Upsample,
         example=("(scale_factor=2)(torch.zeros(1, 1, 2, 2)).shape", "torch.Size([1, 1, 4, 4])")):  # fmt: skip
-    """Resizes images bilinearly, corner pixels aligned."""
+    """Resizes images bilinearly, with corner pixels aligned."""
 
     def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
@@ -131,13 +131,13 @@ class UpsamplingBilinear2d(Upsample,
 
 
 class _PadNd(Unary, shown="{self.padding}"):
-    """Padding of the last `dims` dimensions, at two sides of each: one number for all sides, or one for each."""
+    """Padding on both sides of the last `dims` dimensions: one int for all sides, or one for each."""
 
     _dims: ClassVar[int]
     _mode: ClassVar[str]
 
     def __init_subclass__(cls, dims: int | None = None, **declared: Any) -> None:
-        if dims is not None:  # a class of its own for users, so errors name its own `__init__`
+        if dims is not None:  # a user's subclass, whose errors name its own `__init__`
             cls._dims, declared["shown"] = dims, cls._shown
             cls.__init__ = named_after(cls.__name__, cls.__init__.__wrapped__)  # type: ignore[attr-defined, method-assign]
         super().__init_subclass__(**declared)
@@ -166,16 +166,16 @@ class _CircularPadNd(_PadNd):
 
 class CircularPad1d(_CircularPadNd, dims=1,
                     example=("(1)(torch.arange(3.0).view(1, 1, 3))", "tensor([[[2., 0., 1., 2., 0.]]])")):  # fmt: skip
-    """Padding that goes on at the other end: one number or (left, right)."""
+    """Circular padding: one int or (left, right)."""
 
 
 class CircularPad2d(_CircularPadNd, dims=2, example=("(1)(torch.zeros(1, 1, 3, 3)).shape", "torch.Size([1, 1, 5, 5])")):
-    """Padding that goes on at the other end: one number or (left, right, top, bottom)."""
+    """Circular padding: one int or (left, right, top, bottom)."""
 
 
 class CircularPad3d(_CircularPadNd, dims=3,
                     example=("(1)(torch.zeros(1, 1, 3, 3, 3)).shape", "torch.Size([1, 1, 5, 5, 5])")):  # fmt: skip
-    """Padding that goes on at the other end: one number or (left, right, top, bottom, front, back)."""
+    """Circular padding: one int or (left, right, top, bottom, front, back)."""
 
 
 class _ReflectionPadNd(_PadNd):
@@ -184,17 +184,17 @@ class _ReflectionPadNd(_PadNd):
 
 class ReflectionPad1d(_ReflectionPadNd, dims=1,
         example=("(1)(torch.arange(3.0).view(1, 1, 3))", "tensor([[[1., 0., 1., 2., 1.]]])")):  # fmt: skip
-    """Padding that mirrors the input at its edge: one number or (left, right)."""
+    """Padding that mirrors the input at its edge: one int or (left, right)."""
 
 
 class ReflectionPad2d(_ReflectionPadNd, dims=2,
                       example=("(1)(torch.zeros(1, 1, 3, 3)).shape", "torch.Size([1, 1, 5, 5])")):  # fmt: skip
-    """Padding that mirrors the input at its edge: one number or (left, right, top, bottom)."""
+    """Padding that mirrors the input at its edge: one int or (left, right, top, bottom)."""
 
 
 class ReflectionPad3d(_ReflectionPadNd, dims=3,
                       example=("(1)(torch.zeros(1, 1, 3, 3, 3)).shape", "torch.Size([1, 1, 5, 5, 5])")):  # fmt: skip
-    """Padding that mirrors the input at its edge: one number or (left, right, top, bottom, front, back)."""
+    """Padding that mirrors the input at its edge: one int or (left, right, top, bottom, front, back)."""
 
 
 class _ReplicationPadNd(_PadNd):
@@ -203,17 +203,17 @@ class _ReplicationPadNd(_PadNd):
 
 class ReplicationPad1d(_ReplicationPadNd, dims=1,
         example=("(1)(torch.arange(3.0).view(1, 1, 3))", "tensor([[[0., 0., 1., 2., 2.]]])")):  # fmt: skip
-    """Padding that repeats the edge: one number or (left, right)."""
+    """Padding that repeats the edge: one int or (left, right)."""
 
 
 class ReplicationPad2d(_ReplicationPadNd, dims=2,
                        example=("(1)(torch.zeros(1, 1, 3, 3)).shape", "torch.Size([1, 1, 5, 5])")):  # fmt: skip
-    """Padding that repeats the edge: one number or (left, right, top, bottom)."""
+    """Padding that repeats the edge: one int or (left, right, top, bottom)."""
 
 
 class ReplicationPad3d(_ReplicationPadNd, dims=3,
                        example=("(1)(torch.zeros(1, 1, 3, 3, 3)).shape", "torch.Size([1, 1, 5, 5, 5])")):  # fmt: skip
-    """Padding that repeats the edge: one number or (left, right, top, bottom, front, back)."""
+    """Padding that repeats the edge: one int or (left, right, top, bottom, front, back)."""
 
 
 class _ConstantPadNd(_PadNd, shown="padding={self.padding}, value={self.value}"):
@@ -225,20 +225,20 @@ class _ConstantPadNd(_PadNd, shown="padding={self.padding}, value={self.value}")
 
 
 class ConstantPad1d(_ConstantPadNd, dims=1, example=("(1, 3.5)(torch.zeros(1, 1)).shape", "torch.Size([1, 3])")):
-    """Padding with a value: one number or (left, right)."""
+    """Padding with a value: one int or (left, right)."""
 
 
 class ConstantPad2d(_ConstantPadNd, dims=2, example=("(1, 3.5)(torch.zeros(1, 1, 1)).shape", "torch.Size([1, 3, 3])")):
-    """Padding with a value: one number or (left, right, top, bottom)."""
+    """Padding with a value: one int or (left, right, top, bottom)."""
 
 
 class ConstantPad3d(_ConstantPadNd, dims=3,
                     example=("(1, 3.5)(torch.zeros(1, 1, 1, 1)).shape", "torch.Size([1, 3, 3, 3])")):  # fmt: skip
-    """Padding with a value: one number or (left, right, top, bottom, front, back)."""
+    """Padding with a value: one int or (left, right, top, bottom, front, back)."""
 
 
 class ZeroPad1d(ConstantPad1d, example=("(1)(torch.ones(1, 1)).sum()", "tensor(1.)")):
-    """Padding with zeros: one number or (left, right)."""
+    """Padding with zeros: one int or (left, right)."""
 
     _shown = "{self.padding}"
 
@@ -247,7 +247,7 @@ class ZeroPad1d(ConstantPad1d, example=("(1)(torch.ones(1, 1)).sum()", "tensor(1
 
 
 class ZeroPad2d(ConstantPad2d, example=("(1)(torch.ones(1, 1, 1)).sum()", "tensor(1.)")):
-    """Padding with zeros: one number or (left, right, top, bottom)."""
+    """Padding with zeros: one int or (left, right, top, bottom)."""
 
     _shown = "{self.padding}"
 
@@ -256,7 +256,7 @@ class ZeroPad2d(ConstantPad2d, example=("(1)(torch.ones(1, 1, 1)).sum()", "tenso
 
 
 class ZeroPad3d(ConstantPad3d, example=("(1)(torch.ones(1, 1, 1, 1)).sum()", "tensor(1.)")):
-    """Padding with zeros: one number or (left, right, top, bottom, front, back)."""
+    """Padding with zeros: one int or (left, right, top, bottom, front, back)."""
 
     _shown = "{self.padding}"
 

@@ -1,4 +1,4 @@
-"""Taking the state out of a module as a flat dict, and putting it back."""
+"""Saving the state of a module as a flat dict, and loading it."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 def swaps_tensors() -> bool:
-    """Whether `torch.__future__` was told to swap tensors instead of writing into them."""
+    """Whether `torch.__future__` was set to swap tensors instead of writing into them."""
     future = sys.modules.get("penlight.__future__")
     return future is not None and future.get_swap_module_params_on_conversion()
 
 
 class StateDict(Tables):
-    """The part of `Module` that is about `state_dict` and `load_state_dict`."""
+    """The part of `Module` that implements `state_dict` and `load_state_dict`."""
 
     _version: int = 1
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
@@ -50,8 +50,8 @@ class StateDict(Tables):
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """All parameters and persistent buffers by dotted name, sharing memory with the module.
 
-        The tensors are detached unless `keep_vars`. The dict has an attribute `_metadata` with a version for each
-        module, by which a later `load_state_dict` can recognise old layouts.
+        The tensors are detached unless `keep_vars`. The dict's attribute `_metadata` has a version for each module, from which
+        `load_state_dict` recognises old layouts.
         """
         if args:
             warn_user(
@@ -94,7 +94,7 @@ class StateDict(Tables):
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _own_state(self) -> dict[str, Tensor]:
-        """The parameters and persistent buffers of this module alone that are not None."""
+        """The parameters and persistent buffers of this module alone, without those that are None."""
         state: dict[str, Tensor] = {name: value for name, value in self._parameters.items() if value is not None}
         for name, buffer in self._buffers.items():
             if buffer is not None and name not in self._non_persistent_buffers_set:
@@ -102,7 +102,7 @@ class StateDict(Tables):
         return state
 
     def get_extra_state(self) -> Any:
-        """Override this together with `set_extra_state` to put something of your own into the state dict.
+        """Override this together with `set_extra_state` to add your own data to the state dict.
 
         >>> class Counter(torch.nn.Module):
         ...     count = 0
@@ -116,7 +116,7 @@ class StateDict(Tables):
         raise RuntimeError(_UNREACHABLE.format("get_extra_state"))
 
     def set_extra_state(self, state: Any) -> None:
-        """Override this to receive again what `get_extra_state` gave.
+        """Override this to receive the data that `get_extra_state` returned.
 
         >>> class Counter(torch.nn.Module):
         ...     count = 0
@@ -138,8 +138,8 @@ class StateDict(Tables):
     ) -> _IncompatibleKeys:
         """Copies a state dict into the parameters and buffers.
 
-        With `strict` (the default) the keys have to match exactly. With `assign` the tensors of the dict take the
-        places of the module's own instead of being copied into them. Returns the missing and unexpected keys.
+        With `strict` (the default) the keys must match exactly. With `assign` the tensors of the dict replace the module's own instead of
+        being copied into them. Returns the missing and unexpected keys.
 
         >>> a, b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
         >>> b.load_state_dict(a.state_dict())
@@ -150,7 +150,7 @@ class StateDict(Tables):
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         metadata = getattr(state_dict, "_metadata", None)
-        state: Any = OrderedDict(state_dict)  # a copy, for modules may change it while loading
+        state: Any = OrderedDict(state_dict)  # a copy, because modules may change it while loading
         if metadata is not None:
             state._metadata = metadata
         report = _LoadReport(metadata, assign)
@@ -204,7 +204,7 @@ class StateDict(Tables):
                     unexpected_keys.append(key)
 
     def _load_tensor(self, key: str, name: str, current: Tensor, loaded: Any, assign: bool) -> str | None:
-        """Puts one tensor in its place, or says why not."""
+        """Loads one tensor, or records the error."""
         if not (isinstance(loaded, Tensor) or hasattr(type(loaded), "__torch_function__")):
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
@@ -212,7 +212,7 @@ class StateDict(Tables):
             )
         if not is_lazy(current):
             if current.dim() == 0 and tuple(loaded.shape) == (1,):
-                loaded = loaded[0]  # scalars were saved as one-element vectors long ago
+                loaded = loaded[0]  # scalars were once saved as one-element vectors
             if loaded.shape != current.shape:
                 return (
                     f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, "
@@ -243,7 +243,7 @@ class StateDict(Tables):
     # Hooks
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(module, prefix, keep_vars)` before the state is taken.
+        """Calls `hook(module, prefix, keep_vars)` before the state is collected.
 
         >>> layer = torch.nn.Linear(1, 1)
         >>> handle = layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: print("collecting"))
@@ -253,7 +253,7 @@ class StateDict(Tables):
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Calls `hook(module, state_dict, prefix, local_metadata)` after the state was taken, to change it in place.
+        """Calls `hook(module, state_dict, prefix, local_metadata)` after the state was collected; it may change the dict in place.
 
         >>> m = torch.nn.Linear(1, 1)
         >>> def drop_bias(module, state_dict, prefix, local_metadata):
@@ -312,7 +312,7 @@ def _overrides(module: StateDict, method: str) -> bool:
 
 
 class _LoadReport:
-    """One `load_state_dict`: the walk through the modules and what was found wrong on the way."""
+    """One `load_state_dict`: the traversal of the modules and the errors found."""
 
     def __init__(self, metadata: Any, assign: bool) -> None:
         self.metadata = metadata

@@ -19,7 +19,7 @@ __all__ = names_of(__name__)
 
 
 class _InPlace(Unary):
-    """An activation that can write into its input, which is printed only if it does."""
+    """An activation with the option `inplace`, which is printed only if set."""
 
     def extra_repr(self) -> str:
         shown = super().extra_repr()
@@ -43,7 +43,7 @@ class ReLU(_InPlace, function=F.relu, example=("()(torch.tensor([-1.0, 2.0]))", 
 
 class RReLU(_InPlace, shown="lower={self.lower}, upper={self.upper}",
             example=("(0.25, 0.75).eval()(torch.tensor([-2.0, 2.0]))", "tensor([-1.,  2.])")):  # fmt: skip
-    """x where x ≥ 0, a x elsewhere, with `a` drawn from [lower, upper] while training and their mean otherwise."""
+    """x where x ≥ 0, a x elsewhere, with `a` drawn from [lower, upper] in training and their mean otherwise."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None: ...
 
@@ -141,7 +141,7 @@ class GLU(Unary, function=F.glu, shown="dim={self.dim}", example=("()(torch.tens
 
 
 class GELU(Unary, shown="approximate={self.approximate!r}", example=("()(torch.tensor([1.0]))", "tensor([0.8413])")):
-    """x times the normal distribution function of x; with `approximate="tanh"` by the usual approximation."""
+    """x times the normal distribution function of x; `approximate="tanh"` uses the usual approximation."""
 
     def __init__(self, approximate: str = "none") -> None: ...
 
@@ -176,13 +176,13 @@ class Softplus(Unary, function=F.softplus, shown="beta={self.beta}, threshold={s
 
 class Softshrink(Unary, function=F.softshrink, shown="{self.lambd}",
                  example=("()(torch.tensor([0.4, 1.5]))", "tensor([0., 1.])")):  # fmt: skip
-    """x moved towards 0 by lambd, and 0 within."""
+    """x moved towards 0 by lambd; 0 within that distance."""
 
     def __init__(self, lambd: float = 0.5) -> None: ...
 
 
 class PReLU(Module, example=("()(torch.tensor([-1.0]))", "tensor([-0.2500], grad_fn=<PreluKernelBackward0>)")):
-    """x where x ≥ 0, a x elsewhere, with `a` learnt: one for all or one for each channel."""
+    """x where x ≥ 0, a x elsewhere, with a learned `a`: one for all or one for each channel."""
 
     weight: Tensor
 
@@ -212,7 +212,7 @@ class Tanhshrink(Unary, function=F.tanhshrink, example=("()(torch.zeros(1))", "t
 
 
 class _AlongDim(Unary, shown="dim={self.dim}"):
-    """A function along one dimension, which is guessed with a warning if it is None."""
+    """A function along one dimension; if that is None, it is guessed with a warning."""
 
     def forward(self, input: Tensor) -> Tensor:
         return self._function(input, self.dim, _stacklevel=5)
@@ -230,7 +230,7 @@ class Softmin(_AlongDim, function=F.softmin, example=("(dim=0)(torch.zeros(2))",
 
 class Softmax(_AlongDim, function=F.softmax,
               example=("(dim=1)(torch.zeros(1, 4))", "tensor([[0.2500, 0.2500, 0.2500, 0.2500]])")):  # fmt: skip
-    """exp(x) scaled so that it sums to 1 along a dimension."""
+    """exp(x), normalised to sum to 1 along a dimension."""
 
     def __init__(self, dim: int | None = None) -> None: ...
 
@@ -266,11 +266,11 @@ class _DropoutNd(Unary, shown="p={self.p}, inplace={self.inplace}"):
 
 
 class Dropout(_DropoutNd, function=F.dropout, example=("(0.5).eval()(torch.ones(3))", "tensor([1., 1., 1.])")):
-    """While training, zeroes elements with probability `p` and scales the others by 1/(1-p)."""
+    """Zeroes elements with probability `p` in training, and scales the others by 1/(1-p)."""
 
 
 class Dropout1d(_DropoutNd, function=F.dropout1d):
-    """While training, zeroes whole channels of (N, C, L) or (C, L) with probability `p`.
+    """Zeroes full channels of (N, C, L) or (C, L) with probability `p` in training.
 
     >>> torch.nn.Dropout1d(1.0)(torch.ones(1, 2, 2))
     tensor([[[0., 0.],
@@ -279,23 +279,23 @@ class Dropout1d(_DropoutNd, function=F.dropout1d):
 
 
 class Dropout2d(_DropoutNd, function=F.dropout2d, example=("(1.0)(torch.ones(1, 1, 1, 2))", "tensor([[[[0., 0.]]]])")):
-    """While training, zeroes whole channels of (N, C, H, W) with probability `p`."""
+    """Zeroes full channels of (N, C, H, W) with probability `p` in training."""
 
 
 class Dropout3d(_DropoutNd, function=F.dropout3d,
                 example=("(1.0)(torch.ones(1, 1, 1, 1, 2))", "tensor([[[[[0., 0.]]]]])")):  # fmt: skip
-    """While training, zeroes whole channels of (N, C, D, H, W) with probability `p`."""
+    """Zeroes full channels of (N, C, D, H, W) with probability `p` in training."""
 
 
 class AlphaDropout(_DropoutNd, example=("().eval()(torch.ones(2))", "tensor([1., 1.])")):
-    """Dropout that keeps mean and variance of standardised input, to go with `SELU`."""
+    """Dropout that preserves mean and variance of standardised input; for use with `SELU`."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(_DropoutNd, example=("().eval()(torch.ones(1, 2))", "tensor([[1., 1.]])")):
-    """`AlphaDropout` of whole channels."""
+    """`AlphaDropout` of full channels."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)

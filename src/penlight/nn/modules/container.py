@@ -22,7 +22,7 @@ __all__ = names_of(__name__)
 
 
 class Numbered(Module):
-    """A container like a list: its entries are attributes whose names are their positions."""
+    """A list-like container: its entries are attributes named by their positions."""
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -43,7 +43,7 @@ class Numbered(Module):
 
 
 class Keyed(Module):
-    """A container like a dict: its entries are members, and the keys of one table of the module are their names."""
+    """A dict-like container: its entries are members of the module, in one table whose keys are their names."""
 
     _quick_members = False  # keys are data, not attributes
     _table: ClassVar[str]
@@ -71,7 +71,7 @@ class Keyed(Module):
             self.update(entries)
 
     def clear(self) -> None:
-        """Takes everything out.
+        """Removes everything.
 
         >>> layers = torch.nn.ModuleDict({"act": torch.nn.ReLU()})
         >>> layers.clear()
@@ -83,7 +83,7 @@ class Keyed(Module):
 
     @example('torch.nn.ModuleDict({"act": torch.nn.ReLU()}).pop("act")', "ReLU()")
     def pop(self, key: str) -> Any:
-        """Takes the entry of a `key` out and returns it."""
+        """Removes the entry of a `key` and returns it."""
         taken = self[key]
         del self[key]
         return taken
@@ -95,7 +95,7 @@ class Keyed(Module):
 
 
 def entries_of(given: Any, owner: str) -> Iterator[tuple[Any, Any]]:
-    """The keys and values of a mapping or of pairs, or an error that says what is neither."""
+    """The keys and values of a mapping or of pairs; raises an error that names the wrong element."""
     if not isinstance(given, Iterable):
         name = owner.replace("Parameter", "Parameters")  # PyTorch's spelling
         raise TypeError(
@@ -132,7 +132,7 @@ class Container(Module):
 
 
 class _Positional(Numbered):
-    """What Sequential and ModuleList share: children that are counted."""
+    """The common base of Sequential and ModuleList: numbered children."""
 
     def _renumber(self) -> None:
         self._modules = OrderedDict((str(i), module) for i, module in enumerate(self._modules.values()))
@@ -158,7 +158,7 @@ class _Positional(Numbered):
         return self
 
     def pop(self, key: int | slice) -> Any:
-        """Takes out the module at a position, or a slice of them, and returns it.
+        """Removes the module at a position, or a slice of them, and returns it.
 
         >>> layers = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh())
         >>> layers.pop(0)
@@ -187,14 +187,14 @@ class _Positional(Numbered):
         self._renumber()
 
     def _of_entries(self, entries: list[tuple[str, Any]]) -> Any:
-        """Such a container of some of its entries."""
+        """A container of the same class with some of the entries."""
         raise NotImplementedError
 
 
 class Sequential(_Positional):
-    """Modules called one after the other, each on the result of the one before.
+    """Modules called in order, each on the result of the previous one.
 
-    They are given in order, or with names of their own as one OrderedDict. It can be indexed, sliced, joined with
+    They are passed in order, or with names as one OrderedDict. It can be indexed, sliced, concatenated with
     `+` and repeated with `*` like a list; a repeated module is the same module.
 
     >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
@@ -214,7 +214,7 @@ class Sequential(_Positional):
             self.add_module(name, module)
 
     def forward(self, input: Any) -> Any:
-        """The input led through all modules.
+        """The input passed through all modules.
 
         >>> torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Flatten(0))(torch.tensor([[-1.0, 2.0]]))
         tensor([0., 2.])
@@ -257,7 +257,7 @@ class Sequential(_Positional):
 
     @example("torch.nn.Sequential(torch.nn.ReLU()).insert(0, torch.nn.Tanh())[0]", "Tanh()")
     def insert(self, index: int, module: Module) -> Self:
-        """Puts a module before a position."""
+        """Inserts a module before a position."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         size = len(self)
@@ -275,7 +275,7 @@ class Sequential(_Positional):
 
 
 class ModuleList(_Positional):
-    """A list of modules whose parameters are found; it has no forward of its own.
+    """A list of modules whose parameters are registered; it has no forward.
 
     >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
     ModuleList(
@@ -301,7 +301,7 @@ class ModuleList(_Positional):
         return ModuleList([*self, *other])
 
     def insert(self, index: int, module: Module) -> None:
-        """Puts a module before a position.
+        """Inserts a module before a position.
 
         >>> layers = torch.nn.ModuleList([torch.nn.ReLU()])
         >>> layers.insert(0, torch.nn.Tanh())
@@ -321,7 +321,7 @@ class ModuleList(_Positional):
         return self
 
     def __repr__(self) -> str:
-        """Neighbours that print alike are shown once, with their range and number."""
+        """Adjacent modules that print alike are shown once, with their range and count."""
         runs: list[tuple[int, int, str]] = []
         for i, text in enumerate(repr(module) for module in self):
             if runs and runs[-1][2] == text:
@@ -340,7 +340,7 @@ class ModuleList(_Positional):
 
 @example('torch.nn.ModuleDict({"a": torch.nn.ReLU(), "b": torch.nn.Tanh()})["b"]', "Tanh()")
 class ModuleDict(Keyed):
-    """A dict of modules whose parameters are found; it has no forward of its own."""
+    """A dict of modules whose parameters are registered; it has no forward."""
 
     _table = "_modules"
 
@@ -368,7 +368,7 @@ class ModuleDict(Keyed):
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Adds modules from a mapping or from pairs, over those of the same names.
+        """Adds modules from a mapping or from pairs, replacing those of the same names.
 
         >>> layers = torch.nn.ModuleDict()
         >>> layers.update({"act": torch.nn.ReLU()})
@@ -395,7 +395,7 @@ def _describe(key: Any, value: Any, kind: str) -> str:
 
 
 class ParameterList(Numbered):
-    """A list of parameters; tensors put in become parameters, other values are kept as they are.
+    """A list of parameters; tensors become parameters, other values are stored unchanged.
 
     >>> torch.nn.ParameterList([torch.zeros(2), torch.zeros(3, 1)])
     ParameterList(
@@ -461,7 +461,7 @@ class ParameterList(Numbered):
 
 @example('[name for name, _ in torch.nn.ParameterDict({"left": torch.ones(2)}).named_parameters()]', "['left']")
 class ParameterDict(Keyed):
-    """A dict of parameters; tensors put in become parameters, other values are kept as they are."""
+    """A dict of parameters; tensors become parameters, other values are stored unchanged."""
 
     _table = "_keys"
 
@@ -499,14 +499,14 @@ class ParameterDict(Keyed):
 
     @example('torch.nn.ParameterDict().setdefault("w", torch.zeros(2)).requires_grad', "True")
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a key, which is set to the default first if it is absent."""
+        """The value of a key, which is first set to the default if absent."""
         if key not in self:
             self[key] = default
         return self[key]
 
     @example('torch.nn.ParameterDict({"w": torch.zeros(2)}).popitem()[0]', "'w'")
     def popitem(self) -> tuple[str, Any]:
-        """Takes the last entry out and returns it."""
+        """Removes the last entry and returns it."""
         if not self._keys:
             raise KeyError("popitem(): dictionary is empty")
         key = next(reversed(self._keys))

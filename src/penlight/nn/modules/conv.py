@@ -20,10 +20,10 @@ __all__ = names_of(__name__)
 
 
 class _ConvNd(Module):
-    """What all convolutions share; sizes arrive here as tuples, one number for each dimension."""
+    """The common base of all convolutions; sizes arrive here as tuples with an int for each dimension."""
 
     _function: ClassVar[Callable[..., Tensor]]
-    _expand: ClassVar[Any]  # makes a tuple of a size that is one number
+    _expand: ClassVar[Any]  # expands a size that is one int to a tuple
     padding: Any  # a tuple, "same" or "valid"
     weight: Tensor
     bias: Tensor | None
@@ -54,7 +54,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def _expanded(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a class with a fixed number of dimensions, as the arguments of `__init__` here."""
+        """The arguments of a class with a fixed number of dimensions, converted to those of this `__init__`."""
         named = {name: value for name, value in settings.items() if name not in ("self", "__class__")}
         named = {"transposed": "output_padding" in named, "output_padding": 0, **named}
         for name in ("kernel_size", "stride", "padding", "dilation", "output_padding"):
@@ -98,7 +98,7 @@ class _ConvNd(Module):
         if self.weight.is_contiguous():
             reset_by_fan_in(self.weight, self.bias)
             return
-        # The stream of random numbers fills logical order, whatever the memory layout.
+        # The random stream fills in logical order, whatever the memory layout.
         drawn = penlight.empty_like(self.weight, memory_format=penlight.contiguous_format)
         reset_by_fan_in(drawn, self.bias)
         with penlight.no_grad():
@@ -138,7 +138,7 @@ class Conv1d(_ConvNd, function=F.conv1d, expand=_single,
              example=("(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape", "torch.Size([20, 33, 24])")):  # fmt: skip
     """A 1-d convolution of (N, C, L) or (C, L).
 
-    `padding` is a number or "same" or "valid"; `padding_mode` is what the margin is filled with: "zeros",
+    `padding` is an int, "same" or "valid"; `padding_mode` is how the margin is filled: "zeros",
     "reflect", "replicate" or "circular".
     """
 
@@ -149,8 +149,8 @@ class Conv1d(_ConvNd, function=F.conv1d, expand=_single,
 class Conv2d(_ConvNd, function=F.conv2d, expand=_pair):
     """A 2-d convolution of (N, C, H, W) or (C, H, W).
 
-    Sizes are one number for both dimensions or a pair. `padding` may also be "same" or "valid"; `padding_mode` is
-    what the margin is filled with: "zeros", "reflect", "replicate" or "circular".
+    Sizes are one int for both dimensions or a pair. `padding` may also be "same" or "valid"; `padding_mode` is how the margin is filled:
+    "zeros", "reflect", "replicate" or "circular".
     """
 
     __init__ = _init_conv
@@ -174,7 +174,7 @@ class _ConvTransposeNd(_ConvNd):
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None, stride: Sequence[int],
                         padding: Sequence[int], kernel_size: Sequence[int], num_spatial_dims: int,
                         dilation: Sequence[int] | None = None) -> Sequence[int]:  # fmt: skip
-        """What has to be added at the far side to arrive at `output_size`."""
+        """The padding to add at the end to reach `output_size`."""
         if output_size is None:
             return self.output_padding
         leading = 2 if input.dim() == num_spatial_dims + 2 else 1
@@ -201,7 +201,7 @@ class _ConvTransposeNd(_ConvNd):
         return [size - low for size, low in zip(wanted, smallest, strict=True)]
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """The transposed convolution of the input; `output_size` chooses among the sizes that a stride allows."""
+        """The transposed convolution of the input; `output_size` selects one of the sizes that a stride allows."""
         dims = len(self.kernel_size)
         output_padding = self._output_padding(
             input, output_size, self.stride, self.padding, self.kernel_size, dims, self.dilation
@@ -244,12 +244,12 @@ class ConvTranspose3d(_ConvTransposeNd, function=F.conv_transpose3d, expand=_tri
 
 
 class _LazyConvXdMixin(LazySized):
-    """The lazy side of a convolution: the number of input channels comes with the first input."""
+    """The lazy part of a convolution: the first input determines the number of input channels."""
 
     _inferred = "in_channels"
 
     def _init_lazily(self: Any, settings: dict[str, Any]) -> None:
-        """Runs the `__init__` of the convolution without sizes, and keeps names for the parameters."""
+        """Runs the `__init__` of the convolution without sizes, and registers the names of the parameters."""
         names = ["weight", "bias"] if settings["bias"] else ["weight"]
         given = {name: value for name, value in settings.items() if name != "self"}
         super().__init__(**{**given, "in_channels": 0, "out_channels": 0, "bias": False})
@@ -291,41 +291,41 @@ def _init_lazy_transposed(self: Any, out_channels: int, kernel_size: _size_any_t
 
 class LazyConv1d(_LazyConvXdMixin, Conv1d, becomes=Conv1d,
                  example=("(4, 3)(torch.randn(1, 2, 5)).shape", "torch.Size([1, 4, 3])")):  # fmt: skip
-    """A `Conv1d` that learns `in_channels` from its first input."""
+    """A `Conv1d` that infers `in_channels` from its first input."""
 
     __init__ = _init_lazy_conv
 
 
 class LazyConv2d(_LazyConvXdMixin, Conv2d, becomes=Conv2d,
                  example=("(4, 3)(torch.randn(1, 2, 5, 5)).shape", "torch.Size([1, 4, 3, 3])")):  # fmt: skip
-    """A `Conv2d` that learns `in_channels` from its first input."""
+    """A `Conv2d` that infers `in_channels` from its first input."""
 
     __init__ = _init_lazy_conv
 
 
 class LazyConv3d(_LazyConvXdMixin, Conv3d, becomes=Conv3d,
                  example=("(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape", "torch.Size([1, 4, 3, 3, 3])")):  # fmt: skip
-    """A `Conv3d` that learns `in_channels` from its first input."""
+    """A `Conv3d` that infers `in_channels` from its first input."""
 
     __init__ = _init_lazy_conv
 
 
 class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d, becomes=ConvTranspose1d,
                           example=("(4, 3)(torch.randn(1, 2, 5)).shape", "torch.Size([1, 4, 7])")):  # fmt: skip
-    """A `ConvTranspose1d` that learns `in_channels` from its first input."""
+    """A `ConvTranspose1d` that infers `in_channels` from its first input."""
 
     __init__ = _init_lazy_transposed
 
 
 class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d, becomes=ConvTranspose2d,
                           example=("(4, 3)(torch.randn(1, 2, 5, 5)).shape", "torch.Size([1, 4, 7, 7])")):  # fmt: skip
-    """A `ConvTranspose2d` that learns `in_channels` from its first input."""
+    """A `ConvTranspose2d` that infers `in_channels` from its first input."""
 
     __init__ = _init_lazy_transposed
 
 
 class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d, becomes=ConvTranspose3d,
         example=("(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape", "torch.Size([1, 4, 7, 7, 7])")):  # fmt: skip
-    """A `ConvTranspose3d` that learns `in_channels` from its first input."""
+    """A `ConvTranspose3d` that infers `in_channels` from its first input."""
 
     __init__ = _init_lazy_transposed

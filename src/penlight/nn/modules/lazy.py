@@ -1,4 +1,4 @@
-"""How modules get their parameters: shapes by name and the usual first values, or sizes that are taken from the first input."""
+"""Creating the parameters of modules: by shape with the usual initial values, or with sizes inferred from the first input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Shape = int | tuple[int, ...]
 
 
 def make_parameters(module: Module, device: Any, dtype: Any, **shapes: Shape | None) -> None:
-    """Gives a module parameters without values; the shape None registers a name whose parameter is absent."""
+    """Gives a module uninitialised parameters; for the shape None, only the name is registered."""
     for name, shape in shapes.items():
         value = None if shape is None else Parameter(penlight.empty(shape, device=device, dtype=dtype))
         module.register_parameter(name, value)
@@ -36,14 +36,14 @@ def reset_by_fan_in(weight: Tensor, bias: Tensor | None) -> None:
 
 
 def reset_uniformly(bound: float, *tensors: Tensor | None) -> None:
-    """Draws tensors uniformly from ±bound, those that are there."""
+    """Draws tensors uniformly from ±bound, skipping absent ones."""
     for tensor in tensors:
         if tensor is not None:
             init.uniform_(tensor, -bound, bound)
 
 
 def reset_affine(weight: Tensor | None, bias: Tensor | None) -> None:
-    """Makes a scale and shift the identity, as far as they are there."""
+    """Sets a scale and shift to the identity, skipping absent ones."""
     for tensor, value in ((weight, 1.0), (bias, 0.0)):
         if tensor is not None:
             init.constant_(tensor, value)
@@ -58,7 +58,7 @@ def named_after(cls: str, init: Any) -> Any:
 
 @example("unless_default(torch.nn.Dropout(0.1), p=0.5, inplace=False)", "', p=0.1'")
 def unless_default(module: Module, **defaults: Any) -> str:
-    """The part of `extra_repr` that shows settings only where they differ from their defaults."""
+    """The part of `extra_repr` that shows settings only if they differ from their defaults."""
     shown = ""
     for name, default in defaults.items():
         value = getattr(module, name)
@@ -73,8 +73,8 @@ def unless_default(module: Module, **defaults: Any) -> str:
 class LazyModuleMixin:
     """Mixed into a module whose parameters are `UninitializedParameter`s until the first call.
 
-    The class says in `initialize_parameters(self, *args)` how to materialize them from the first input, and in
-    `cls_to_become` which class the module then turns into. Run one dummy batch before making an optimizer.
+    The class defines `initialize_parameters(self, *args)`, which materializes them from the first input, and `cls_to_become`, the class
+    that the module then turns into. Run one dummy batch before you create an optimizer.
 
     >>> m = torch.nn.LazyLinear(3)
     >>> m(torch.ones(1, 5)).shape
@@ -95,7 +95,7 @@ class LazyModuleMixin:
             destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
 
     def _lazy_load_hook(self: Any, state_dict: Any, prefix: str, *rest: Any) -> None:
-        """Gives the parameters the shapes of what is about to be loaded."""
+        """Gives the parameters the shapes of the values about to be loaded."""
         for name, value in chain(self._parameters.items(), self._buffers.items()):
             loaded = state_dict.get(prefix + name)
             if is_lazy(value) and loaded is not None and not is_lazy(loaded):
@@ -107,7 +107,7 @@ class LazyModuleMixin:
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self: Any) -> bool:
-        """Whether a parameter or buffer still waits for its shape."""
+        """Whether a parameter or buffer still has no shape."""
         return any(is_lazy(value) for value in chain(self._parameters.values(), self._buffers.values()))
 
     def _infer_parameters(self: Any, module: Any, args: Any, kwargs: Any = None) -> None:
@@ -128,7 +128,7 @@ class LazyModuleMixin:
 
 
 class LazySized(LazyModuleMixin):
-    """The lazy side of a layer of ours: one size is 0, and no number is drawn, until the first input tells it."""
+    """The lazy part of our layers: one size is 0, and no random numbers are drawn, until the first input determines it."""
 
     _inferred: ClassVar[str]  # the attribute with that size
 
@@ -144,6 +144,6 @@ class LazySized(LazyModuleMixin):
         self.reset_parameters()
 
     def reset_parameters(self: Any) -> None:
-        """Draws the parameters, once they have shapes."""
+        """Draws the parameters, if they have shapes."""
         if getattr(self, self._inferred) != 0 and not self.has_uninitialized_params():
             super().reset_parameters()  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Linear maps, and tables of vectors: Linear, Bilinear, Embedding, EmbeddingBag."""
+"""Linear maps and embedding tables: Linear, Bilinear, Embedding, EmbeddingBag."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = names_of(__name__)
 
 
 class Identity(Module, example=("()(torch.ones(2))", "tensor([1., 1.])")):
-    """Gives back what it gets; arguments to the constructor are ignored."""
+    """Returns its input; arguments to the constructor are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -54,11 +54,11 @@ class Linear(Module, example=("(20, 30)(torch.randn(128, 20)).shape", "torch.Siz
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A `Linear` by another name, as the output projection of `MultiheadAttention` is."""
+    """A `Linear` under another name; the output projection of `MultiheadAttention` is one."""
 
 
 class Bilinear(Module, example=("(20, 30, 40)(torch.randn(8, 20), torch.randn(8, 30)).shape", "torch.Size([8, 40])")):
-    """y = x₁ᵀ A x₂ + b, for each of the outputs."""
+    """y = x₁ᵀ A x₂ + b, for each output."""
 
     weight: Any  # a tensor
     bias: Any  # a tensor or None
@@ -86,7 +86,7 @@ class Bilinear(Module, example=("(20, 30, 40)(torch.randn(8, 20), torch.randn(8,
 
 
 class LazyLinear(LazySized, Linear, example=("(3)(torch.ones(1, 5)).shape", "torch.Size([1, 3])")):
-    """A `Linear` that learns `in_features` from its first input."""
+    """A `Linear` that infers `in_features` from its first input."""
 
     cls_to_become = Linear
     _inferred = "in_features"
@@ -116,7 +116,7 @@ class LazyLinear(LazySized, Linear, example=("(3)(torch.ones(1, 5)).shape", "tor
 
 
 class _Table(Module):
-    """What the two tables share: the weight and its row of padding."""
+    """The common base of both tables: the weight and its padding row."""
 
     num_embeddings: int
     embedding_dim: int
@@ -132,7 +132,7 @@ class _Table(Module):
     def _set_padding_idx(self, padding_idx: int | None, name: str) -> None:
         if padding_idx is not None:
             rows = self.num_embeddings
-            # Zero is let through even for an empty table, as ever.
+            # Zero is allowed even for an empty table, as before.
             if (padding_idx > 0 and padding_idx >= rows) or (padding_idx < 0 and padding_idx < -rows):
                 raise AssertionError(f"{name} must be within num_embeddings")
             if padding_idx < 0:
@@ -151,7 +151,7 @@ class _Table(Module):
             self.weight = Parameter(given, requires_grad=requires_grad)
 
     def reset_parameters(self) -> None:
-        """Draws the table from the standard normal distribution; the row of padding is zero."""
+        """Draws the table from the standard normal distribution; the padding row is zero."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -162,10 +162,9 @@ class _Table(Module):
 
 
 class Embedding(_Table, example=("(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape", "torch.Size([2, 2, 3])")):
-    """A table from which rows are taken by their numbers.
+    """A table whose rows are looked up by index.
 
-    The row `padding_idx` starts as zero and is not trained. With `max_norm`, rows that are looked up are first
-    rescaled, in place, to at most that norm.
+    The row `padding_idx` is initialised to zero and not trained. With `max_norm`, looked-up rows are first rescaled, in place, to at most that norm.
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
@@ -177,7 +176,7 @@ class Embedding(_Table, example=("(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape"
         self._set_weight(_weight, not _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rows for the numbers in the input."""
+        """The rows at the indices in the input."""
         limits = (self.padding_idx, self.max_norm, self.norm_type)
         return F.embedding(input, self.weight, *limits, self.scale_grad_by_freq, self.sparse)
 
@@ -190,7 +189,7 @@ class Embedding(_Table, example=("(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape"
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
                         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
                         sparse: bool = False) -> Self:  # fmt: skip
-        """An embedding made of a given table, which is not trained unless `freeze` is False.
+        """An embedding with a given table, which is not trained unless `freeze` is False.
 
         >>> torch.nn.Embedding.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))(torch.tensor([1]))
         tensor([[3., 4.]])
@@ -202,7 +201,7 @@ class Embedding(_Table, example=("(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape"
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima over bags of rows, without making the rows.
+    """Sums, means or maxima over bags of rows, without materialising the rows.
 
     >>> bag = torch.nn.EmbeddingBag(10, 3, mode="sum")
     >>> bag(torch.tensor([1, 2, 4, 5]), torch.tensor([0, 3])).shape
@@ -219,7 +218,7 @@ class EmbeddingBag(_Table):
         self._set_weight(_weight, True, device, dtype)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        """One vector for each bag; a 1-d input has its bags start at `offsets`, in a 2-d one each row is a bag."""
+        """One vector for each bag; in a 1-d input bags start at `offsets`, in a 2-d one each row is a bag."""
         settings = (self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse)
         bags = (per_sample_weights, self.include_last_offset, self.padding_idx)
         return F.embedding_bag(input, self.weight, offsets, *settings, *bags)
@@ -234,7 +233,7 @@ class EmbeddingBag(_Table):
                         norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
                         sparse: bool = False, include_last_offset: bool = False,
                         padding_idx: int | None = None) -> Self:  # fmt: skip
-        """A bag made of a given table, which is not trained unless `freeze` is False.
+        """A bag with a given table, which is not trained unless `freeze` is False.
 
         >>> bag = torch.nn.EmbeddingBag.from_pretrained(torch.tensor([[1.0], [3.0]]))
         >>> bag(torch.tensor([[0, 1]]))

@@ -45,7 +45,7 @@ class CosineSimilarity(Options, function=F.cosine_similarity,
 
 
 class _Loss(Options, shown=""):
-    """A loss has the option `reduction`; the flags `size_average` and `reduce` are its older form."""
+    """The common base of losses: the option `reduction`, and its older form, the flags `size_average` and `reduce`."""
 
     _not_kept = ("size_average", "reduce")
 
@@ -79,7 +79,7 @@ class MSELoss(_Loss, function=F.mse_loss, example=("()(torch.tensor([1.0, 3.0]),
 
 class SmoothL1Loss(_Loss, function=F.smooth_l1_loss,
                    example=("()(torch.tensor([3.0]), torch.zeros(1))", "tensor(2.5000)")):  # fmt: skip
-    """Squared below `beta`, absolute above."""
+    """The squared error below `beta`, the absolute error above."""
 
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
@@ -88,7 +88,7 @@ class SmoothL1Loss(_Loss, function=F.smooth_l1_loss,
 
 class HuberLoss(_Loss, function=F.huber_loss,
                 example=("(delta=2.0)(torch.tensor([3.0]), torch.zeros(1))", "tensor(4.)")):  # fmt: skip
-    """Squared below `delta`, `delta` times absolute above."""
+    """The squared error below `delta`, `delta` times the absolute error above."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None: ...
 
@@ -107,7 +107,7 @@ class NLLLoss(_WeightedLoss, function=F.nll_loss,
 
 @example("issubclass(torch.nn.NLLLoss2d, torch.nn.NLLLoss)", "True")
 class NLLLoss2d(NLLLoss):
-    """Deprecated: `NLLLoss` does the same."""
+    """Deprecated: the same as `NLLLoss`."""
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
                  reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip
@@ -158,7 +158,7 @@ class BCELoss(_WeightedLoss, function=F.binary_cross_entropy,
 
 class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits,
                         example=("()(torch.zeros(1), torch.ones(1))", "tensor(0.6931)")):  # fmt: skip
-    """Sigmoid and `BCELoss` in one, which is stable."""
+    """Sigmoid and `BCELoss` combined, which is numerically stable."""
 
     _tensor_options = ("weight", "pos_weight")
 
@@ -176,7 +176,7 @@ class CrossEntropyLoss(_WeightedLoss, function=F.cross_entropy,
 
 class LinearCrossEntropyLoss(_WeightedLoss,
         example=("(5, 3)(torch.randn(2, 5), torch.tensor([0, 2])).shape", "torch.Size([])")):  # fmt: skip
-    """A linear map and the cross entropy of its result, in one module."""
+    """A linear map followed by the cross entropy, in one module."""
 
     _shown = (
         "in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
@@ -218,7 +218,7 @@ class LinearCrossEntropyLoss(_WeightedLoss,
 
 
 class CTCLoss(_Loss, function=F.ctc_loss):
-    """The connectionist temporal classification loss: labels without an alignment to the inputs.
+    """The CTC loss (connectionist temporal classification), for labels without an alignment to the inputs.
 
     >>> log_probs = torch.zeros(2, 1, 2).log_softmax(2)
     >>> torch.nn.CTCLoss()(log_probs, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
@@ -264,7 +264,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss, function=F.multilabel_soft_margin_
 
 
 class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
-    """1 - cos for pairs that belong together (target 1), max(0, cos - margin) for others (target -1).
+    """1 - cos for similar pairs (target 1), max(0, cos - margin) for dissimilar ones (target -1).
 
     >>> torch.nn.CosineEmbeddingLoss()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.ones(1))
     tensor(1.)
@@ -329,7 +329,7 @@ class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
 
 
 class TripletMarginWithDistanceLoss(_TripletLoss, shown=""):
-    """`TripletMarginLoss` with a distance of your own.
+    """`TripletMarginLoss` with a custom distance.
 
     >>> loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1))
     >>> loss(torch.zeros(1, 1), torch.full((1, 1), 3.0), torch.zeros(1, 1))
@@ -350,9 +350,9 @@ class TripletMarginWithDistanceLoss(_TripletLoss, shown=""):
 @dataclasses.dataclass(slots=True, frozen=True)
 @example("torch.nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size", "64")
 class LinearCrossEntropyOptions:
-    """How `linear_cross_entropy` may trade memory for time; checked as PyTorch does.
+    """How `linear_cross_entropy` may trade memory for time; validated as in PyTorch.
 
-    They choose how the work is cut up, not what is computed.
+    They select how the computation is chunked, not its result.
     """
 
     allow_retain_graph: bool = False
@@ -388,8 +388,8 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Log-probabilities and loss over classes sorted by frequency and cut into clusters.
 
-    The head has the frequent classes, up to the first cutoff, and one score for each of the other clusters; a
-    cluster is computed only for the rows whose targets are in it, and the rarer the smaller its projection.
+    The head has the frequent classes, up to the first cutoff, and one score for each other cluster. A cluster is computed only for the rows
+    whose targets are in it; rarer clusters have smaller projections.
 
     >>> m = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10])
     >>> output, loss = m(torch.randn(4, 8), torch.tensor([0, 6, 12, 19]))
@@ -434,7 +434,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(into, Linear(hidden, high - low, bias=False, **factory)))
 
     def reset_parameters(self) -> None:
-        """Draws all weights anew."""
+        """Redraws all weights."""
         self.head.reset_parameters()
         for into, out in self.tail:
             into.reset_parameters()
@@ -486,7 +486,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return self._get_full_log_prob(input, self.head(input))
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class of each row; the clusters are looked into only where the head points to one.
+        """The most probable class of each row; a cluster is evaluated only for rows in which the head selects it.
 
         >>> torch.nn.AdaptiveLogSoftmaxWithLoss(4, 6, cutoffs=[2]).predict(torch.randn(3, 4)).shape
         torch.Size([3])

@@ -1,4 +1,4 @@
-"""`Module`, the base of all layers and models."""
+"""`Module`, the base class of all layers and models."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _addindent(text: str, spaces: int) -> str:
 
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
-    """What the module computes: each class writes its own.
+    """The computation of the module: each class defines its own.
 
     >>> class Double(torch.nn.Module):
     ...     def forward(self, x):
@@ -51,10 +51,10 @@ else:
 
 
 class Module(_Methods):
-    """The base of all neural network modules: subclass it, assign layers in `__init__`, compute in `forward`.
+    """The base class of all neural network modules: subclass it, assign layers in `__init__`, compute in `forward`.
 
-    What is assigned as an attribute is entered by its kind: a `Parameter` is trained, a buffer is saved, a module
-    becomes a child. Calling the module runs `forward` with the hooks around it.
+    Assigned attributes are registered by kind: a `Parameter` is trained, a buffer is saved, a module becomes a child. Calling the module
+    runs `forward` with its hooks.
 
     >>> class Shift(torch.nn.Module):
     ...     def __init__(self):
@@ -76,7 +76,7 @@ class Module(_Methods):
 
     @example("torch.nn.Dropout().train(False).training", "False")
     def train(self, mode: bool = True) -> Self:
-        """Switches the module and all below it to training mode, or with False to evaluation."""
+        """Sets the module and its submodules to training mode, or with False to evaluation mode."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -86,12 +86,12 @@ class Module(_Methods):
 
     @example("torch.nn.Dropout().eval()(torch.ones(2))", "tensor([1., 1.])")
     def eval(self) -> Self:
-        """Switches the module and all below it to evaluation mode."""
+        """Sets the module and its submodules to evaluation mode."""
         return self.train(False)
 
     @example("torch.nn.Linear(1, 1).requires_grad_(False).weight.requires_grad", "False")
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Sets whether the parameters require grad, in place."""
+        """Sets `requires_grad` of all parameters, in place."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)
         return self
@@ -122,10 +122,10 @@ class Module(_Methods):
                     param.grad.requires_grad_(False)
                 param.grad.zero_()
 
-    _compiled_call_impl: Any = None  # what `compile` set
+    _compiled_call_impl: Any = None  # set by `compile`
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Accepted for programs that compile: `penlight.compile` says what it does, and the module runs as it is written.
+        """Accepted without compiling: the module runs as written. See `penlight.compile`.
 
         >>> model = torch.nn.Linear(2, 3)
         >>> model.compile()
@@ -136,7 +136,7 @@ class Module(_Methods):
 
     @example("torch.nn.Linear(2, 3).extra_repr()", "'in_features=2, out_features=3, bias=True'")
     def extra_repr(self) -> str:
-        """What stands between the brackets when the module is printed; override it to show settings."""
+        """The text in the brackets of the printed module; override it to show settings."""
         return ""
 
     def _get_name(self) -> str:
@@ -163,7 +163,7 @@ class Module(_Methods):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # Tables that modules pickled by older versions did not have.
+        # Tables that modules pickled by older versions lack.
         for name in HOOK_TABLES:
             self.__dict__.setdefault(name, OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())

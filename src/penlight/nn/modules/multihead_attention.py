@@ -1,4 +1,4 @@
-"""Attention with several heads, and its masks."""
+"""Multi-head attention, and its masks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["MultiheadAttention"]
 class MultiheadAttention(Module):
     """Attention of queries to keys and values, in `num_heads` subspaces of `embed_dim` at once.
 
-    Inputs are (L, N, E), or (N, L, E) with `batch_first`, or unbatched (L, E). Keys and values may have their own
-    sizes `kdim` and `vdim`. `add_bias_kv` appends a learnt key and value, `add_zero_attn` ones of zeros.
+    Inputs are (L, N, E), or (N, L, E) with `batch_first`, or unbatched (L, E). Keys and values may have the sizes `kdim` and `vdim`.
+    `add_bias_kv` appends a learned key and value, `add_zero_attn` a key and value of zeros.
 
     >>> attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     >>> x = torch.randn(1, 5, 8)
@@ -28,7 +28,7 @@ class MultiheadAttention(Module):
     (torch.Size([1, 5, 8]), torch.Size([1, 5, 5]))
     """
 
-    __module__ = "penlight.nn.modules.activation"  # its home in PyTorch, which pickles name
+    __module__ = "penlight.nn.modules.activation"  # its module in PyTorch, which pickles name
 
     # Each of these is a tensor or None.
     bias_k: Any
@@ -87,10 +87,10 @@ class MultiheadAttention(Module):
     def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
                 need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
                 is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-        """The attention output and, if `need_weights`, the weights: their mean over the heads or one for each.
+        """The attention output and, if `need_weights`, the weights: averaged over the heads or one for each.
 
-        `key_padding_mask` (N, S) leaves out keys, `attn_mask` (L, S) or (N heads, L, S) pairs of query and key: a
-        boolean mask where it is True, a float mask is added. `is_causal` is a hint that `attn_mask` is causal.
+        `key_padding_mask` (N, S) excludes keys, `attn_mask` (L, S) or (N heads, L, S) pairs of query and key: a boolean mask excludes where
+        it is True, a float mask is added. `is_causal` is a hint that `attn_mask` is causal.
         """
         key_padding_mask = canonical_mask(key_padding_mask, "key_padding_mask", query.dtype, attn_mask, "attn_mask")
         attn_mask = canonical_mask(attn_mask, "attn_mask", query.dtype, None, "")
@@ -118,7 +118,7 @@ class MultiheadAttention(Module):
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
     ) -> tuple[Tensor | None, int | None]:
-        """Both masks as one of (N, heads, L, L), with the type 2; a padding mask alone as it is, with the type 1."""
+        """Both masks combined to (N, heads, L, L), with type 2; a padding mask alone is returned unchanged, with type 1."""
         if attn_mask is None:
             return (None, None) if key_padding_mask is None else (key_padding_mask, 1)
         batch, length, _ = query.shape
@@ -132,7 +132,7 @@ class MultiheadAttention(Module):
 
 
 def _swap_first_two(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """(N, L, E) to (L, N, E); tensors that were one object stay one, which the projection makes use of."""
+    """(N, L, E) to (L, N, E); tensors that are the same object remain so, which the projection exploits."""
     new_query = query.transpose(1, 0)
     new_key = new_query if key is query else key.transpose(1, 0)
     if value is key:
@@ -144,7 +144,7 @@ def _swap_first_two(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, 
 
 
 def canonical_mask(mask: Tensor | None, name: str, target_type: Any, other: Tensor | None, other_name: str) -> Any:
-    """A boolean mask (True: do not attend) as one to be added, -inf where it was True; a float mask as it is.
+    """A boolean mask (True: do not attend) as an additive one, -inf where it was True; a float mask unchanged.
 
     `other` is the mask that will be used together with this one; two different types are deprecated.
     """
@@ -157,7 +157,7 @@ def square_subsequent_mask(size: int, device: Any = None, dtype: Any = None) -> 
 
 
 def detect_is_causal_mask(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
-    """What `is_causal` says or, when it is None, whether the mask is the causal one of this size."""
+    """The value of `is_causal` or, if that is None, whether the mask is the causal one of this size."""
     if is_causal is not None or mask is None:
         return is_causal is True
     causal = square_subsequent_mask(mask.size(-2) if size is None else size, mask.device, mask.dtype)

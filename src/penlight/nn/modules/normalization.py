@@ -1,4 +1,4 @@
-"""Normalisation: over the batch, each instance, groups, layers, neighbouring channels."""
+"""Normalisation: over the batch, instances, groups, layers, neighbouring channels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = names_of(__name__)
 
 
 def _count(batches: Tensor) -> None:
-    """One batch more: `batches.add_(1)`, without the way through type promotion where nothing asks for it."""
+    """Count one more batch: `batches.add_(1)`, avoiding type promotion if nothing needs it."""
     if type(batches) is Tensor and batches._array.dtype == np.int64 and not slow():
         array = batches._array
         np.add(array, 1, out=array)
@@ -42,10 +42,10 @@ def _count(batches: Tensor) -> None:
 
 
 class _NormBase(Module):
-    """What batch and instance normalisation share: an affine map and running statistics, both optional."""
+    """The common base of batch and instance normalisation: an affine map and running statistics, both optional."""
 
     _version = 2  # since then num_batches_tracked is part of the state
-    _dims: ClassVar[tuple[int, ...] | None] = None  # how many dimensions the input may have
+    _dims: ClassVar[tuple[int, ...] | None] = None  # the allowed numbers of input dimensions
 
     # Each of these is a tensor or None.
     weight: Any
@@ -123,7 +123,7 @@ class _BatchNorm(_NormBase):
     __init__ = named_after("_BatchNorm", _NormBase.__init__)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input normalised over the batch, or with the running statistics when evaluating."""
+        """The input normalised over the batch, or with the running statistics in evaluation mode."""
         self._check_input_dim(input)
         tracking = self.training and self.track_running_stats
         factor = 0.0 if self.momentum is None else self.momentum
@@ -131,7 +131,7 @@ class _BatchNorm(_NormBase):
             _count(self.num_batches_tracked)
             if self.momentum is None:  # the plain average of all batches
                 factor = 1.0 / float(self.num_batches_tracked)
-        # Running statistics go in when they are to be updated, or when they are what normalises.
+        # Running statistics are passed if they are to be updated, or used to normalise.
         mean, var = (self.running_mean, self.running_var) if tracking or not self.training else (None, None)
         from_batch = self.training or (self.running_mean is None and self.running_var is None)
         return F.batch_norm(input, mean, var, self.weight, self.bias, from_batch, factor, self.eps)
@@ -140,8 +140,7 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm, dims=(2, 3), example=("(100)(torch.randn(20, 100)).shape", "torch.Size([20, 100])")):
     """Normalises each channel of (N, C) or (N, C, L) over the batch.
 
-    While training, running statistics are updated with `momentum` (None: the plain average of all batches), and
-    when evaluating they are used.
+    Training updates running statistics with `momentum` (None: the plain average of all batches); evaluation uses them.
     """
 
 
@@ -155,7 +154,7 @@ class BatchNorm3d(_BatchNorm, dims=(5,),
 
 
 class _LazyNormBase(LazySized, _NormBase):
-    """The lazy side of a normalisation: the number of features comes with the first input."""
+    """The lazy part of a normalisation: the first input determines the number of features."""
 
     _inferred = "num_features"
 
@@ -182,24 +181,24 @@ class _LazyNormBase(LazySized, _NormBase):
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm, becomes=BatchNorm1d,
                       example=("()(torch.randn(2, 5)).shape", "torch.Size([2, 5])")):  # fmt: skip
-    """A `BatchNorm1d` that learns `num_features` from its first input."""
+    """A `BatchNorm1d` that infers `num_features` from its first input."""
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm, becomes=BatchNorm2d,
                       example=("()(torch.randn(2, 5, 1, 2)).shape", "torch.Size([2, 5, 1, 2])")):  # fmt: skip
-    """A `BatchNorm2d` that learns `num_features` from its first input."""
+    """A `BatchNorm2d` that infers `num_features` from its first input."""
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm, becomes=BatchNorm3d,
                       example=("()(torch.randn(2, 5, 1, 1, 2)).shape", "torch.Size([2, 5, 1, 1, 2])")):  # fmt: skip
-    """A `BatchNorm3d` that learns `num_features` from its first input."""
+    """A `BatchNorm3d` that infers `num_features` from its first input."""
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation for inputs of any number of dimensions from 2 on, over the batches of all ranks together.
+    """Batch normalisation for inputs of at least 2 dimensions, over the batches of all ranks.
 
-    While training, mean and variance are those of all ranks of `process_group` (all, if it is not given). Without
-    `torch.distributed`, and when evaluating, it computes what `BatchNorm` does.
+    In training, mean and variance are computed over all ranks of `process_group` (all ranks by default). Without `torch.distributed`, and
+    in evaluation mode, it computes the same as `BatchNorm`.
 
     >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.Sequential(torch.nn.BatchNorm1d(2)))[0]
     SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
@@ -212,7 +211,7 @@ class SyncBatchNorm(_BatchNorm):
         self.process_group = process_group
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input normalised over the batches of all ranks, or with the running statistics when evaluating."""
+        """The input normalised over the batches of all ranks, or with the running statistics in evaluation mode."""
         if not (self.training or self.running_mean is None) or not _distributed.is_initialized():
             return super().forward(input)
         if _distributed.get_world_size(self.process_group) == 1:
@@ -228,7 +227,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
-        """The module with every batch normalisation in it replaced by one of this class, parameters shared."""
+        """The module with all its batch normalisation layers replaced by this class, sharing parameters."""
         result = module
         if isinstance(module, _BatchNorm):
             settings = (module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats)
@@ -317,17 +316,17 @@ class InstanceNorm3d(_InstanceNorm, dims=(4, 5),
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm, becomes=InstanceNorm1d,
                          example=("()(torch.randn(2, 3, 8)).shape", "torch.Size([2, 3, 8])")):  # fmt: skip
-    """An `InstanceNorm1d` that learns `num_features` from its first input."""
+    """An `InstanceNorm1d` that infers `num_features` from its first input."""
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm, becomes=InstanceNorm2d,
                          example=("()(torch.randn(2, 3, 4, 4)).shape", "torch.Size([2, 3, 4, 4])")):  # fmt: skip
-    """An `InstanceNorm2d` that learns `num_features` from its first input."""
+    """An `InstanceNorm2d` that infers `num_features` from its first input."""
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm, becomes=InstanceNorm3d,
                          example=("()(torch.randn(2, 3, 4, 4, 4)).shape", "torch.Size([2, 3, 4, 4, 4])")):  # fmt: skip
-    """An `InstanceNorm3d` that learns `num_features` from its first input."""
+    """An `InstanceNorm3d` that infers `num_features` from its first input."""
 
 
 # ----- Over groups, layers and channels ------------------------------------------------------------------------------
@@ -346,8 +345,8 @@ class LocalResponseNorm(Unary, function=F.local_response_norm, shown=_SHOWN,
 class CrossMapLRN2d(Options, shown=_SHOWN, example=("(3)(torch.randn(1, 5, 4, 4)).shape", "torch.Size([1, 5, 4, 4])")):
     """The older local response normalisation across channels, of (N, C, H, W).
 
-    Forward values are PyTorch's, whose window never lets go of the first channel. The gradient is the derivative of
-    that forward; PyTorch's hand-written one sums over a window that is shifted, and gradcheck refuses it.
+    Forward values equal PyTorch's, whose window never drops the first channel. The gradient is the derivative of that forward; PyTorch's
+    hand-written one sums over a shifted window and fails gradcheck.
     """
 
     def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None: ...
@@ -372,7 +371,7 @@ def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module, example=("(10)(torch.randn(20, 5, 10)).shape", "torch.Size([20, 5, 10])")):
-    """Normalises over the last dimensions, those of `normalized_shape`, and scales and shifts each element."""
+    """Normalises over the last dimensions, given by `normalized_shape`, and scales and shifts each element."""
 
     weight: Any  # a tensor or None
     bias: Any
@@ -427,7 +426,7 @@ class GroupNorm(Module, example=("(3, 6)(torch.randn(20, 6, 10, 10)).shape", "to
 
 
 class RMSNorm(Module, example=("([2, 3])(torch.randn(2, 2, 3)).shape", "torch.Size([2, 2, 3])")):
-    """Divides by the root mean square over the last dimensions, those of `normalized_shape`, and scales."""
+    """Divides by the root mean square over the last dimensions, given by `normalized_shape`, and scales."""
 
     weight: Any  # a tensor or None
 

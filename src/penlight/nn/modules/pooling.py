@@ -25,9 +25,9 @@ __all__ = names_of(__name__)
 
 
 class _Window(Unary, shown="kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"):
-    """Pooling over windows of a size that is also the stride, unless there is another."""
+    """Pooling over windows whose size is the default stride."""
 
-    _expand: ClassVar[Any] = None  # makes tuples of sizes that are one number
+    _expand: ClassVar[Any] = None  # expands sizes that are one int to tuples
     _sizes: ClassVar[tuple[str, ...]] = ("kernel_size", "stride", "padding")
 
     def __init_subclass__(cls, expand: Any = None, **declared: Any) -> None:
@@ -49,14 +49,14 @@ class _MaxPoolNd(_Window, shown=_Window._shown + ", dilation={self.dilation}, ce
                  ceil_mode: bool = False) -> None: ...  # fmt: skip
 
     def forward(self, input: Tensor) -> Any:
-        """The maximum of each window, with its position if `return_indices`."""
+        """The maximum of each window, with its index if `return_indices`."""
         sizes = (self.kernel_size, self.stride, self.padding, self.dilation)
         return self._function(input, *sizes, ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
 
 class MaxPool1d(_MaxPoolNd, function=F.max_pool1d,
                 example=("(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))", "tensor([[3., 2.]])")):  # fmt: skip
-    """The maxima of windows of (N, C, L) or (C, L); the stride is the window's size unless given."""
+    """The maxima of windows of (N, C, L) or (C, L); the stride defaults to the window's size."""
 
 
 class MaxPool2d(_MaxPoolNd, function=F.max_pool2d,
@@ -73,12 +73,12 @@ class _MaxUnpoolNd(_Window):
     def forward(  # type: ignore[override]
         self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
     ) -> Tensor:
-        """The input put back at `indices`, zero elsewhere."""
+        """The input scattered to `indices`, zero elsewhere."""
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, expand=_single):
-    """Puts the maxima of a `MaxPool1d` back at their positions.
+    """The inverse of `MaxPool1d`: maxima at their original positions, zeros elsewhere.
 
     >>> maxima, indices = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
     >>> torch.nn.MaxUnpool1d(2)(maxima, indices)
@@ -89,7 +89,7 @@ class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, expand=_single):
 
 
 class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, expand=_pair):
-    """Puts the maxima of a `MaxPool2d` back at their positions.
+    """The inverse of `MaxPool2d`: maxima at their original positions, zeros elsewhere.
 
     >>> maxima, indices = torch.nn.MaxPool2d(2, return_indices=True)(torch.randn(1, 1, 4, 4))
     >>> torch.nn.MaxUnpool2d(2)(maxima, indices).shape
@@ -100,7 +100,7 @@ class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, expand=_pair):
 
 
 class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, expand=_triple):
-    """Puts the maxima of a `MaxPool3d` back at their positions.
+    """The inverse of `MaxPool3d`: maxima at their original positions, zeros elsewhere.
 
     >>> maxima, indices = torch.nn.MaxPool3d(2, return_indices=True)(torch.randn(1, 1, 4, 4, 4))
     >>> torch.nn.MaxUnpool3d(2)(maxima, indices).shape
@@ -159,7 +159,7 @@ class _FractionalMaxPoolNd(_Window, shown=""):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d, expand=_pair):
-    """The maxima of windows placed at random, as many as asked for by size or by ratio.
+    """The maxima of randomly placed windows, whose number is given by a size or a ratio.
 
     >>> torch.nn.FractionalMaxPool2d(3, output_size=(13, 12))(torch.randn(20, 16, 50, 32)).shape
     torch.Size([20, 16, 13, 12])
@@ -171,7 +171,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d, expand=_triple):
-    """`FractionalMaxPool2d` with one dimension more.
+    """`FractionalMaxPool2d` for three spatial dimensions.
 
     >>> torch.nn.FractionalMaxPool3d(3, output_ratio=0.5)(torch.randn(1, 1, 10, 10, 10)).shape
     torch.Size([1, 1, 5, 5, 5])
@@ -219,17 +219,17 @@ class _AdaptiveMaxPoolNd(Unary, shown="output_size={self.output_size}"):
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d,
                         example=("(2)(torch.tensor([[1.0, 5.0, 2.0, 3.0]]))", "tensor([[5., 3.]])")):  # fmt: skip
-    """The maxima of as many windows as asked for, in one dimension."""
+    """The maxima of `output_size` windows, in one dimension."""
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d,
         example=("((None, 7))(torch.randn(1, 64, 10, 9)).shape", "torch.Size([1, 64, 10, 7])")):  # fmt: skip
-    """The maxima of as many windows as asked for, in two dimensions; None keeps a size."""
+    """The maxima of `output_size` windows, in two dimensions; None keeps a size."""
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool3d,
                         example=("(2)(torch.randn(1, 1, 4, 5, 6)).shape", "torch.Size([1, 1, 2, 2, 2])")):  # fmt: skip
-    """The maxima of as many windows as asked for, in three dimensions."""
+    """The maxima of `output_size` windows, in three dimensions."""
 
 
 class _AdaptiveAvgPoolNd(Unary, shown="output_size={self.output_size}"):
@@ -238,14 +238,14 @@ class _AdaptiveAvgPoolNd(Unary, shown="output_size={self.output_size}"):
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool1d,
                         example=("(2)(torch.tensor([[1.0, 5.0, 2.0, 4.0]]))", "tensor([[3., 3.]])")):  # fmt: skip
-    """The averages of as many windows as asked for, in one dimension."""
+    """The averages of `output_size` windows, in one dimension."""
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool2d,
                         example=("((5, 7))(torch.randn(1, 64, 8, 9)).shape", "torch.Size([1, 64, 5, 7])")):  # fmt: skip
-    """The averages of as many windows as asked for, in two dimensions; None keeps a size."""
+    """The averages of `output_size` windows, in two dimensions; None keeps a size."""
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool3d,
                         example=("(2)(torch.randn(1, 1, 4, 5, 6)).shape", "torch.Size([1, 1, 2, 2, 2])")):  # fmt: skip
-    """The averages of as many windows as asked for, in three dimensions."""
+    """The averages of `output_size` windows, in three dimensions."""

@@ -28,7 +28,7 @@ def _apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Ten
 
 
 def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
-    """Deprecated: `tensor.index_select(dim, permutation)` is the same."""
+    """Deprecated: the same as `tensor.index_select(dim, permutation)`."""
     warn_user(
         "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
         FutureWarning,
@@ -38,7 +38,7 @@ def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tens
 
 @example("isinstance(torch.nn.LSTM(2, 3), torch.nn.RNNBase)", "True")
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the run over a sequence."""
+    """The common base of RNN, LSTM and GRU: the parameters of all layers and directions, and the run over a sequence."""
 
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
@@ -94,14 +94,14 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Any]:
-        """The weights in order, read anew each time, since one may have been replaced or be computed."""
+        """The weights in order, read each time, because one may have been replaced or be computed."""
         replaced = self.__dict__.get("_replaced_weights") or {}
         own = [(name, getattr(self, name, None)) for name in self._flat_weights_names]
         return [replaced[name][1] if name in replaced and replaced[name][0] is mine else mine for name, mine in own]
 
     @_flat_weights.setter
     def _flat_weights(self, weights: list[Any]) -> None:
-        """Use these weights instead of the module's present ones, as `higher` does with those that a step gave."""
+        """Use these weights instead of the module's own, as `higher` does with updated weights."""
         own = ((name, getattr(self, name, None)) for name in self._flat_weights_names)
         replaced = {name: (mine, given) for (name, mine), given in zip(own, weights) if given is not mine}
         object.__setattr__(self, "_replaced_weights", replaced)
@@ -112,7 +112,7 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Does nothing: there is no GPU whose memory would have to be in one piece."""
+        """Does nothing: it matters only for memory on a GPU."""
 
     def reset_parameters(self) -> None:
         """Draws all weights uniformly from ±1/√hidden_size."""
@@ -121,7 +121,7 @@ class RNNBase(Module):
     # Checks
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Raises if the dtype or the shape of an input is not that of the module."""
+        """Raises if an input has the wrong dtype or shape."""
         own, given = self._flat_weights[0].dtype, input.dtype
         if given != own and not penlight.is_autocast_enabled("cpu"):
             raise ValueError(
@@ -142,17 +142,17 @@ class RNNBase(Module):
         return (self.num_layers * (2 if self.bidirectional else 1), batch, size)
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
-        """The shape that the hidden state of this input has."""
+        """The shape of the hidden state for this input."""
         return self._state_shape(input, batch_sizes, self.proj_size or self.hidden_size)
 
     def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, int, int],
                           msg: str = "Expected hidden size {}, got {}") -> None:  # fmt: skip
-        """Raises if a state has not the expected shape."""
+        """Raises if a state has another shape than expected."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raises if input or hidden state do not fit the module."""
+        """Raises if the input or the hidden state does not match the module."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
@@ -160,7 +160,7 @@ class RNNBase(Module):
         """The hidden state with its batch reordered."""
         return hx if permutation is None else _apply_permutation(hx, permutation)
 
-    # The run. A state is one tensor for RNN and GRU; LSTM overrides these four for its pair.
+    # The run. RNN and GRU have a single tensor as state; LSTM overrides these four for its pair.
 
     def _zero_state(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
         shape = self.get_expected_hidden_size(input, batch_sizes)
@@ -178,7 +178,7 @@ class RNNBase(Module):
         return parts[0]
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """The outputs of all steps and the last state, from a padded or packed sequence and an optional first state.
+        """The outputs of all steps and the last state, for a padded or packed sequence and an optional initial state.
 
         The input is (time, batch, features), or (batch, time, features) with `batch_first`, or (time, features)
         without a batch. The state has a row for each layer and direction.
@@ -305,11 +305,11 @@ class LSTM(RNNBase):
         super().__init__("LSTM", input_size, hidden_size, *settings, device=device, dtype=dtype, **kwargs)
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
-        """The shape that the cell state of this input has."""
+        """The shape of the cell state for this input."""
         return self._state_shape(input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raises if input, hidden or cell state do not fit the module."""
+        """Raises if the input, hidden or cell state does not match the module."""
         self.check_input(input, batch_sizes)
         sizes = (self.get_expected_hidden_size(input, batch_sizes), self.get_expected_cell_size(input, batch_sizes))
         for i, size in enumerate(sizes):
@@ -324,7 +324,7 @@ class LSTM(RNNBase):
     def _zero_state(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
         state = super()._zero_state(input, batch_sizes)
         if not self.proj_size:
-            return state, state  # nobody writes to it
+            return state, state  # never written to
         cell = self.get_expected_cell_size(input, batch_sizes)
         return state, penlight.zeros(cell, dtype=input.dtype, device=input.device)
 
@@ -369,7 +369,7 @@ def _refuse_proj_size(kwargs: dict[str, Any]) -> None:
 
 @example("isinstance(torch.nn.GRUCell(2, 3), torch.nn.RNNCellBase)", "True")
 class RNNCellBase(Module):
-    """What the three cells share."""
+    """The common base of the three cells."""
 
     weight_ih: Tensor
     weight_hh: Tensor
@@ -393,9 +393,9 @@ class RNNCellBase(Module):
         return f"{self.input_size}, {self.hidden_size}{unless_default(self, **own)}"
 
     def _step(self, mode: str, input: Tensor, state: tuple[Tensor, ...] | None, *names: str) -> tuple[Tensor, ...]:
-        """One step, with a batch of one put around an input that has none, and a state of zeros if none is given.
+        """One step; adds a batch of one if the input has none, and uses zeros if no state is given.
 
-        `names` are those of the parts of the state in errors.
+        `names` are the names of the state's parts in errors.
         """
         for name, tensor in (("input", input), *zip(names, state or (), strict=False)):
             if tensor.dim() not in (1, 2):

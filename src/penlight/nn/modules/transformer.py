@@ -43,9 +43,9 @@ def _get_seq_len(src: Tensor, batch_first: bool) -> int:
 
 
 class _Layer(Module):
-    """What the two kinds of layer share: blocks of attention and one of a feed-forward network.
+    """The common base of both layers: attention blocks and a feed-forward block.
 
-    Every block has a dropout and a norm, which are numbered from 1.
+    Each block has a dropout and a norm, numbered from 1.
     """
 
     def _build(self, attentions: tuple[str, ...], settings: dict[str, Any]) -> None:
@@ -103,7 +103,7 @@ class TransformerEncoderLayer(_Layer):
                  norm_first: bool = False, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip
         self._build(("self_attn",), locals())
-        # 1 and 2 mark the activations for which the encoder may leave out padding when it evaluates.
+        # 1 and 2 mark the activations for which the encoder may skip padding in evaluation mode.
         fn = self.activation
         is_relu, is_gelu = fn is F.relu or isinstance(fn, ReLU), fn is F.gelu or isinstance(fn, GELU)
         self.activation_relu_or_gelu = 1 if is_relu else 2 if is_gelu else 0
@@ -120,10 +120,10 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerEncoder(Module):
-    """A stack of copies of an encoder layer, and a norm at the end if given.
+    """A stack of copies of an encoder layer, with an optional final norm.
 
-    When it evaluates without gradients, with `batch_first` layers and a padding mask whose sequences start at the
-    left, padded positions of the output are zero (before the final norm), as in PyTorch, which skips them.
+    In evaluation mode without gradients, with `batch_first` layers and a padding mask of left-aligned sequences, padded positions of the
+    output are zero (before the final norm), as in PyTorch, which skips them.
 
     >>> layer = torch.nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32, batch_first=True)
     >>> torch.nn.TransformerEncoder(layer, num_layers=2)(torch.rand(2, 5, 16)).shape
@@ -144,7 +144,7 @@ class TransformerEncoder(Module):
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool | None = None) -> Tensor:  # fmt: skip
-        """The input after all layers; `is_causal=None` finds out whether the mask is causal."""
+        """The input after all layers; `is_causal=None` detects whether the mask is causal."""
         padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype, mask, "mask")
         mask = canonical_mask(mask, "mask", src.dtype, None, "")
         first = self.layers[0]
@@ -168,7 +168,7 @@ class TransformerEncoder(Module):
 
 
 def _why_padding_stays(layer: Any) -> str | None:
-    """What about an encoder layer keeps PyTorch from skipping padded positions, in its words."""
+    """The reason, in PyTorch's words, why an encoder layer keeps it from skipping padded positions."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     attention = layer.self_attn
@@ -220,7 +220,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 class TransformerDecoder(Module):
-    """A stack of copies of a decoder layer, and a norm at the end if given.
+    """A stack of copies of a decoder layer, with an optional final norm.
 
     >>> layer = torch.nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
     >>> torch.nn.TransformerDecoder(layer, num_layers=2)(torch.rand(3, 2, 16), torch.rand(5, 2, 16)).shape
@@ -234,7 +234,7 @@ class TransformerDecoder(Module):
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:  # fmt: skip
-        """The target after all layers; `tgt_is_causal=None` finds out whether its mask is causal."""
+        """The target after all layers; `tgt_is_causal=None` detects whether its mask is causal."""
         length = _get_seq_len(tgt, self.layers[0].self_attn.batch_first)
         causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, length)
         masks = {
@@ -250,7 +250,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """The Transformer of "Attention Is All You Need": an encoder, a decoder, and nothing around them.
+    """The Transformer of "Attention Is All You Need": an encoder and a decoder, without embeddings.
 
     >>> model = torch.nn.Transformer(16, 4, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=32)
     >>> model(torch.rand(10, 2, 16), torch.rand(7, 2, 16)).shape

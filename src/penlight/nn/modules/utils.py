@@ -1,4 +1,4 @@
-"""Small helpers that layers share: one number for several dimensions, and prefixes in state dicts."""
+"""Helpers shared by layers: one int for several dimensions, and prefixes in state dicts."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _single, _pair, _triple, _quadruple = map(_ntuple, (1, 2, 3, 4), ("_single", "_p
 
 @example("_reverse_repeat_tuple((1, 2), 2)", "(2, 2, 1, 1)")
 def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
-    """(a, b) with n=2 gives (b, b, a, a): padding per dimension as `F.pad` wants it, last dimension first."""
+    """(a, b) with n=2 gives (b, b, a, a): padding in the form of `F.pad`, last dimension first."""
     return tuple(item for item in reversed(tuple(t)) for _ in range(n))
 
 
 @example("_list_with_default([None, 7], [3, 8, 9])", "[8, 7]")
 def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
-    """The sizes asked for, with each None replaced by the input's own size."""
+    """The requested sizes, with each None replaced by the input's size."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
@@ -39,7 +39,7 @@ def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Takes `prefix` off the keys that have it, in place, in the dict and in its `_metadata`.
+    """Removes `prefix` from the keys that have it, in place, in the dict and in its `_metadata`.
 
     >>> state = {"module.weight": 1, "step": 2}
     >>> consume_prefix_in_state_dict_if_present(state, "module.")

@@ -1,4 +1,4 @@
-"""Data parallelism. There are no GPUs here: DataParallel runs its module, everything else says so. Processes are for `distributed`."""
+"""Data parallelism. There are no GPUs here: DataParallel runs its module, the rest raises. `distributed` uses processes."""
 
 from __future__ import annotations
 

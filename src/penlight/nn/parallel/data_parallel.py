@@ -1,4 +1,4 @@
-"""DataParallel, which without GPUs is its module, and the functions that it would be made of, for devices that are not there."""
+"""DataParallel, which only runs its module without GPUs, and its component functions, for devices that do not exist here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _contains_tensor(value: Any) -> bool:
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
-    """The inputs once for each device; tensors cannot be put on one, which raises."""
+    """The inputs split over the devices; raises for tensors, because there are no devices."""
     if _contains_tensor(inputs):
         raise RuntimeError(
             "Cannot scatter tensors to devices that are not available. There is no GPU here: "
@@ -44,7 +44,7 @@ def scatter_kwargs(
 
 
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
-    """Raises for tensors, as PyTorch does where there are no GPUs; None stays None."""
+    """Raises for tensors, as PyTorch does without GPUs; None stays None."""
     if _contains_tensor(outputs):
         raise AssertionError(
             "Gather function not implemented for CPU tensors. There is no GPU here: use torch.cat(outputs, dim)."
@@ -56,7 +56,7 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
 
 
 def replicate(network: Any, devices: Sequence[Any], detach: bool = False) -> list[Any]:
-    """Raises, as PyTorch does where there are no GPUs; no devices are no copies."""
+    """Raises, as PyTorch does without GPUs; for an empty list of devices there are no copies."""
     if not devices:
         return []
     raise AssertionError(
@@ -66,7 +66,7 @@ def replicate(network: Any, devices: Sequence[Any], detach: bool = False) -> lis
 
 def parallel_apply(modules: Sequence[Any], inputs: Sequence[Any], kwargs_tup: Sequence[dict[str, Any]] | None = None,
                    devices: Sequence[Any] | None = None) -> list[Any]:  # fmt: skip
-    """Raises, as PyTorch does where there are no GPUs."""
+    """Raises, as PyTorch does without GPUs."""
     for name, given in (("inputs", inputs), ("kwargs_tup", kwargs_tup), ("devices", devices)):
         if given is not None and len(modules) != len(given):
             raise AssertionError(
@@ -79,7 +79,7 @@ def parallel_apply(modules: Sequence[Any], inputs: Sequence[Any], kwargs_tup: Se
 
 @example("torch.nn.DataParallel(torch.nn.ReLU())(torch.tensor([-1.0, 1.0]))", "tensor([0., 1.])")
 class DataParallel(Module):
-    """Runs its module, as PyTorch does where there are no GPUs; `device_ids` and the rest are accepted."""
+    """Runs its module, as PyTorch does without GPUs; `device_ids` and the rest are accepted."""
 
     def __init__(self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None,
                  dim: int = 0) -> None:  # fmt: skip
@@ -88,7 +88,7 @@ class DataParallel(Module):
         self.device_ids: list[Any] = []
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module gives."""
+        """The module's output."""
         return self.module(*inputs, **kwargs)
 
     def replicate(self, module: Any, device_ids: Sequence[Any]) -> list[Any]:
@@ -110,7 +110,7 @@ class DataParallel(Module):
 
 def data_parallel(module: Module, inputs: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None,
                   dim: int = 0, module_kwargs: Any = None) -> Any:  # fmt: skip
-    """Raises, as PyTorch does where there are no GPUs."""
+    """Raises, as PyTorch does without GPUs."""
     raise RuntimeError("device type could not be determined. There is no GPU here: call the module itself.")
 
 

@@ -1,4 +1,4 @@
-"""Tools around modules: clipping gradients, flattening parameters, reparametrisation, packing sequences."""
+"""Utilities for modules: clipping gradients, flattening parameters, reparametrisation, packing sequences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ declare_modules(
         "weight_norm": "WeightNorm remove_weight_norm weight_norm",
     },
 )
-# The rest is built on modules, which are built on `rnn`: it comes when it is asked for.
+# The others depend on modules, which depend on `rnn`, so they are imported lazily.
 _HOMES = declare_modules(
     __name__,
     stateless={"_named_member_accessor": "NamedMemberAccessor"},

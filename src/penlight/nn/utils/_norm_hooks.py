@@ -1,6 +1,6 @@
 """Weight and spectral normalisation as forward pre-hooks, the older form; `parametrizations` has the newer one.
 
-A hook holds the name of the tensor of a module that it computes from others before each forward. Pruning has such hooks, too.
+A hook stores the name of a module's tensor, which it computes from other tensors before each forward. Pruning uses such hooks too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _conv = lazy_import(globals(), "_conv", "penlight.nn.modules.conv")
 def hooks_for(
     module: Any, kind: type[Any], name: str, *, named_by: str = "name", table: str = "_forward_pre_hooks"
 ) -> Iterator[tuple[int, Any]]:
-    """The hooks of a kind in one table of a module that are for the tensor of that name, with their ids."""
+    """The hooks of a kind in one table of a module for the tensor of that name, with their ids."""
     for key, entry in getattr(module, table).items():
         hook = getattr(entry, "hook", entry)
         if isinstance(hook, kind) and getattr(getattr(hook, "fn", hook), named_by) == name:
@@ -31,7 +31,7 @@ def hooks_for(
 
 
 def check_target(module: Any, kind: type[Any], name: str, weight: Any, words: str) -> None:
-    """Refuses a tensor that has such a hook already or has no shape yet; `words` say what the hook does."""
+    """Refuses a tensor that already has such a hook or has no shape yet; `words` describe the hook."""
     function = words.replace("normalization", "norm").replace(" ", "_")
     if any(hooks_for(module, kind, name)):
         raise RuntimeError(f"Cannot register two {function} hooks on the same parameter {name}")
@@ -43,7 +43,7 @@ def check_target(module: Any, kind: type[Any], name: str, weight: Any, words: st
 
 
 def remove_computed(module: Any, kind: type[Any], name: str, function: str) -> Any:
-    """Makes a computed tensor a plain one again and takes its hook away."""
+    """Makes a computed tensor a plain one again and removes its hook."""
     found = next(hooks_for(module, kind, name), None)
     if found is None:
         raise ValueError(f"{function} of '{name}' not found in {module}")
@@ -57,7 +57,7 @@ def remove_computed(module: Any, kind: type[Any], name: str, function: str) -> A
 
 
 def norm_except_dim(v: Tensor, dim: int) -> Tensor:
-    """The 2-norms of the slices along a dimension, with that dimension kept; with -1 the norm of everything."""
+    """The 2-norms of the slices along a dimension, which is kept; -1 means the norm of all elements."""
     if dim == -1:
         return v.norm(2)
     others = [d for d in range(v.dim()) if d != dim % v.dim()]
@@ -67,19 +67,19 @@ def norm_except_dim(v: Tensor, dim: int) -> Tensor:
 
 
 def weight_from(v: Tensor, g: Tensor, dim: int) -> Tensor:
-    """The weight of direction v and length g."""
+    """The weight with direction v and norm g."""
     return v * (g / norm_except_dim(v, dim))
 
 
 class WeightNorm:
-    """The hook that computes a weight from its direction and length before each forward."""
+    """The hook that computes a weight from its direction and norm before each forward."""
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name = name
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Any) -> Tensor:
-        """The weight as it is now."""
+        """The current weight."""
         return weight_from(getattr(module, self.name + "_v"), getattr(module, self.name + "_g"), self.dim)
 
     def __call__(self, module: Any, inputs: Any) -> None:
@@ -87,7 +87,7 @@ class WeightNorm:
 
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
-        """Puts the hook on a module, and replaces a parameter by two."""
+        """Adds the hook to a module, and replaces a parameter by two."""
         warn_user(
             "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
@@ -103,7 +103,7 @@ class WeightNorm:
         return hook
 
     def remove(self, module: Any) -> None:
-        """Makes the weight one parameter again."""
+        """Makes the weight a single parameter again."""
         weight = Parameter(self.compute_weight(module).data)
         for name in (self.name, self.name + "_g", self.name + "_v"):
             delattr(module, name)
@@ -111,7 +111,7 @@ class WeightNorm:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Splits a weight into its length `weight_g` and direction `weight_v`, along `dim`; None is one length for all.
+    """Splits a weight into its norm `weight_g` and direction `weight_v`, along `dim`; None means one norm for all.
 
     >>> import warnings; warnings.simplefilter("ignore")
     >>> m = torch.nn.utils.weight_norm(torch.nn.Linear(20, 40))
@@ -143,7 +143,7 @@ def _normalized(vector: Tensor, eps: float) -> Tensor:
 class SpectralNorm:
     """The hook that divides a weight by an estimate of its largest singular value before each forward."""
 
-    # 1 since the vector v is saved too.
+    # 1: the vector v is saved too.
     _version: int = 1
 
     def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
@@ -154,13 +154,13 @@ class SpectralNorm:
         self.name, self.dim, self.n_power_iterations, self.eps = name, dim, n_power_iterations, eps
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
-        """The weight as a matrix whose rows are along `dim`."""
+        """The weight as a matrix whose rows correspond to `dim`."""
         if self.dim != 0:
             weight = weight.permute(self.dim, *[d for d in range(weight.dim()) if d != self.dim])
         return weight.reshape(weight.size(0), -1)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Tensor:
-        """The divided weight; a power iteration improves the vectors u and v, in place, first."""
+        """The normalised weight; a power iteration first updates the vectors u and v, in place."""
         weight = getattr(module, self.name + "_orig")
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
         matrix = self.reshape_weight_to_matrix(weight)
@@ -169,7 +169,7 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(_normalized(penlight.mv(matrix.t(), u), self.eps))
                     u.copy_(_normalized(penlight.mv(matrix, v), self.eps))
-                # Copies, so that a second forward may change the buffers before the first one's backward.
+                # Copies, so that a second forward can change the buffers before the backward of the first.
                 u, v = u.clone(), v.clone()
         return weight / penlight.dot(u, penlight.mv(matrix, v))
 
@@ -184,14 +184,14 @@ class SpectralNorm:
         module.register_parameter(self.name, Parameter(weight))
 
     def _solve_v_and_rescale(self, weight_mat: Tensor, u: Tensor, target_sigma: Tensor) -> Tensor:
-        """The v that belongs to u, for state saved before v was."""
+        """The v that corresponds to u, for state saved without v."""
         transposed = weight_mat.t()
         v = (penlight.linalg.pinv(transposed.mm(weight_mat)) @ (transposed @ u.unsqueeze(1))).squeeze(1)
         return v.mul_(target_sigma / penlight.dot(u, penlight.mv(weight_mat, v)))
 
     @staticmethod
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Puts the hook on a module, and replaces the weight by a parameter with two buffers."""
+        """Adds the hook to a module, and replaces the weight by a parameter with two buffers."""
         weight = module._parameters.get(name)
         check_target(module, SpectralNorm, name, weight, "spectral normalization")
         hook = SpectralNorm(name, n_power_iterations, dim, eps)
@@ -202,7 +202,7 @@ class SpectralNorm:
             vectors = [_normalized(weight.new_empty(size).normal_(0, 1), eps) for size in sizes]
         delattr(module, name)
         module.register_parameter(name + "_orig", weight)
-        # Until the first forward the weight is the original; not a parameter, for that is what `_orig` is.
+        # Before the first forward the weight is the original, not as a parameter, because `_orig` is the parameter.
         setattr(module, name, weight.data)
         for suffix, vector in zip(("_u", "_v"), vectors, strict=True):
             module.register_buffer(name + suffix, vector)
@@ -213,7 +213,7 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Brings state saved by older versions into the present form."""
+    """Converts state saved by older versions to the current form."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -227,7 +227,7 @@ class SpectralNormLoadStateDictPreHook:
         key = prefix + fn.name
         present = {suffix: key + suffix in state_dict for suffix in ("", "_orig", "_u", "_v")}
         if version is None and present["_orig"] and present["_u"] and present["_v"] and not present[""]:
-            return  # the present form, without metadata
+            return  # the current form, without metadata
         missing = [key + suffix for suffix in ("_orig", "", "_u") if not present[suffix]]
         if missing:
             if strict:
@@ -241,7 +241,7 @@ class SpectralNormLoadStateDictPreHook:
 
 
 class SpectralNormStateDictHook:
-    """Notes the version of the hook with the saved state."""
+    """Stores the version of the hook with the state."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -258,7 +258,7 @@ class SpectralNormStateDictHook:
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
-    """Divides a weight by its largest singular value, which power iteration estimates while training."""
+    """Divides a weight by its largest singular value, which power iteration estimates in training."""
     if dim is None:
         dim = default_dim(module)
     SpectralNorm.apply(module, name, n_power_iterations, dim, eps)
@@ -266,7 +266,7 @@ def spectral_norm(
 
 
 def default_dim(module: Any) -> int:
-    """The dimension of the outputs: the second one for transposed convolutions, else the first."""
+    """The output dimension: the second for transposed convolutions, else the first."""
     return 1 if isinstance(module, (_conv.ConvTranspose1d, _conv.ConvTranspose2d, _conv.ConvTranspose3d)) else 0
 
 

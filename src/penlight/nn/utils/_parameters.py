@@ -1,4 +1,4 @@
-"""Tools around the parameters of modules: clipping gradients, parameters as a vector, folding of layers, memory formats."""
+"""Utilities for the parameters of modules: clipping gradients, parameters as a vector, fusing layers, memory formats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _as_list(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
 @example("torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])", "tensor(5.)")
 def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:  # fmt: skip
-    """The norm of all tensors as if they were one vector. `foreach` is accepted and changes nothing."""
+    """The norm of all tensors taken as one vector. `foreach` is accepted without effect."""
     given = _as_list(tensors)
     norm_type = float(norm_type)
     if not given:
@@ -64,7 +64,7 @@ def clip_grads_with_norm_(
     if not grads:
         return
     with penlight.no_grad():
-        # Multiplying also when the factor is 1 keeps the result free of a branch, as PyTorch's is.
+        # Multiplying even if the factor is 1 avoids a branch, as in PyTorch.
         factor = penlight.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
         for grad in grads:
             grad.mul_(factor)
@@ -74,7 +74,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
                     error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:  # fmt: skip
     """Scales the gradients of all parameters, in place, so that their joint norm is at most `max_norm`.
 
-    Returns the norm they had.
+    Returns their norm before scaling.
 
     >>> w = torch.nn.Parameter(torch.zeros(2))
     >>> w.grad = torch.tensor([3.0, 4.0])
@@ -94,7 +94,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
 
 def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:  # fmt: skip
-    """Deprecated: `clip_grad_norm_` is the same.
+    """Deprecated: the same as `clip_grad_norm_`.
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> w.grad = torch.tensor([3.0])
@@ -166,7 +166,7 @@ def _check_param_devices(parameters: list[Tensor]) -> None:
 
 @example("torch.nn.utils.skip_init(torch.nn.Linear, 5, 1).weight.shape", "torch.Size([1, 5])")
 def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
-    """A module whose parameters may have any values, and for which no random numbers are drawn."""
+    """A module with uninitialised parameters, created without drawing random numbers."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
@@ -217,7 +217,7 @@ def _check_for_fusion(layer: Any, bn: Any) -> None:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution that does what it and the batch normalisation do when evaluating.
+    """A copy of a convolution with a batch normalisation folded in, for evaluation.
 
     >>> conv, bn = torch.nn.Conv1d(2, 3, 1).eval(), torch.nn.BatchNorm1d(3).eval()
     >>> x = torch.randn(1, 2, 4)
@@ -257,7 +257,7 @@ def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, b
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A copy of a linear layer that does what it and the batch normalisation do when evaluating.
+    """A copy of a linear layer with a batch normalisation folded in, for evaluation.
 
     >>> linear, bn = torch.nn.Linear(2, 3).eval(), torch.nn.BatchNorm1d(3).eval()
     >>> x = torch.randn(4, 2)

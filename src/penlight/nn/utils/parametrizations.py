@@ -30,13 +30,13 @@ def _is_orthogonal(q: Tensor) -> bool:
 
 
 def _make_orthogonal(a: Tensor) -> Tensor:
-    """The orthogonal factor of a tall matrix, with the signs by which it is near to an orthogonal one it is given."""
+    """The orthogonal factor of a tall matrix, with signs chosen to stay near the matrix if that is orthogonal."""
     q, r = penlight.linalg.qr(a)
     return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
 class _Orthogonal(Module):
-    """A map onto orthogonal matrices; with a base, onto the base times those around the identity."""
+    """A map onto orthogonal matrices; with a base, onto the base times matrices near the identity."""
 
     base: Tensor
 
@@ -49,7 +49,7 @@ class _Orthogonal(Module):
             self.register_buffer("base", None)
 
     def forward(self, X: Tensor) -> Tensor:
-        """The orthogonal matrix for a free one."""
+        """The orthogonal matrix for an unconstrained one."""
         wide = X.size(-2) < X.size(-1)
         x = X.mT if wide else X
         q = self._householder(x) if self.orthogonal_map == _OrthMaps.householder else self._from_skew(x)
@@ -79,7 +79,7 @@ class _Orthogonal(Module):
         return q * x.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
 
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """What to store so that the result is Q; if Q is not orthogonal, it is made so."""
+        """The unconstrained tensor whose image is Q; if Q is not orthogonal, it is orthogonalised first."""
         if Q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
@@ -91,7 +91,7 @@ class _Orthogonal(Module):
                 stored = self._inverse_without_base(q)
                 return stored.mT if wide else stored
             self.base = self._new_base(q)
-            # Minus the identity in the free space stands for the identity, so that the result is the base.
+            # Minus the identity in the unconstrained space represents the identity, so that the result is the base.
             stored = penlight.zeros_like(Q)
             stored.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
             return stored
@@ -105,7 +105,7 @@ class _Orthogonal(Module):
         a, tau = penlight.geqrf(q)
         diagonal = a.diagonal(dim1=-2, dim2=-1)
         diagonal.sign_()
-        # A reflection that is left out has no sign of its own.
+        # An omitted reflection has no sign.
         diagonal[tau == 0.0] *= -1
         return a
 
@@ -122,8 +122,7 @@ def orthogonal(
 ) -> Any:
     """Keeps a matrix, or each of a batch of matrices, orthogonal (or semi-orthogonal, if it is not square).
 
-    `orthogonal_map` is "matrix_exp", "cayley" or "householder"; the first is taken for square matrices, the last for
-    others.
+    `orthogonal_map` is "matrix_exp", "cayley" or "householder"; the default is the first for square matrices, the last for others.
 
     >>> m = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(4, 4))
     >>> torch.allclose(m.weight @ m.weight.T, torch.eye(4), atol=1e-5)
@@ -150,7 +149,7 @@ def _tensor_of(module: Any, name: str) -> Tensor:
 
 
 class _WeightNorm(Module):
-    """A weight as a length and a direction."""
+    """A weight as a norm and a direction."""
 
     def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
@@ -161,12 +160,12 @@ class _WeightNorm(Module):
         return weight_from(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """The length and the direction of a weight."""
+        """The norm and the direction of a weight."""
         return norm_except_dim(weight, self.dim), weight
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Splits a weight into its length (`original0`) and direction (`original1`) along `dim`; None: one length for all.
+    """Splits a weight into its norm (`original0`) and direction (`original1`) along `dim`; None: one norm for all.
 
     >>> m = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(20, 40))
     >>> m.parametrizations.weight.original0.size()
@@ -221,25 +220,25 @@ class _SpectralNorm(Module):
                 self._v.copy_(F.normalize(penlight.mv(weight_mat.mH, self._u), dim=0, eps=self.eps))
 
     def forward(self, weight: Tensor) -> Tensor:
-        """The divided weight; while training the estimate is improved first."""
+        """The normalised weight; training first improves the estimate."""
         if weight.ndim == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
         matrix = self._reshape_weight_to_matrix(weight)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        # Copies, so that a second forward may change the buffers before the first one's backward.
+        # Copies, so that a second forward can change the buffers before the backward of the first.
         u, v = self._u.clone(), self._v.clone()
         return weight / penlight.vdot(u, penlight.mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """The value itself: it will be divided again."""
+        """The value itself: it will be normalised again."""
         return value
 
 
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
-    """Divides a weight by its largest singular value, which power iteration estimates while training.
+    """Divides a weight by its largest singular value, which power iteration estimates in training.
 
     >>> m = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(20, 40))
     >>> bool(torch.linalg.matrix_norm(m.weight, 2) < 1.5)

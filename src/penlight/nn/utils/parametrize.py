@@ -30,7 +30,7 @@ _cache: dict[tuple[int, str], Tensor] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Within the block each parametrised tensor is computed once and then remembered.
+    """Inside the block each parametrised tensor is computed once and cached.
 
     >>> from penlight.nn.utils.parametrize import cached
     >>> m = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
@@ -56,13 +56,13 @@ def _register_parameter_or_buffer(module: Any, name: str, value: Tensor) -> None
 
 
 def _overwrite(dest: Any, source: Tensor) -> None:
-    """Makes an existing tensor, which others may refer to, have the values and shape of another."""
+    """Gives an existing tensor, which others may refer to, the values and shape of another."""
     with penlight.no_grad():
         dest.set_(source)
 
 
 def _pass_over(error: NotImplementedError) -> None:
-    """A right inverse says by NotImplementedError that there is none; that a name is missing here is another matter."""
+    """Ignore the NotImplementedError of a right inverse that does not exist; re-raise a missing name."""
     if isinstance(error, AttributeError):
         raise error
 
@@ -70,7 +70,7 @@ def _pass_over(error: NotImplementedError) -> None:
 class ParametrizationList(ModuleList):
     """The parametrisations of one tensor, in the order they are applied, and the original tensor or tensors.
 
-    `original` is the tensor that is stored; if the right inverse gives several they are `original0`, `original1`, ...
+    `original` is the stored tensor; if the right inverse returns several, they are `original0`, `original1`, ...
 
     >>> class Positive(torch.nn.Module):
     ...     def forward(self, x):
@@ -112,7 +112,7 @@ class ParametrizationList(ModuleList):
                     try:
                         value = module.right_inverse(value)
                     except NotImplementedError as error:
-                        _pass_over(error)  # it has no inverse; the tensor is stored as it is
+                        _pass_over(error)  # it has no inverse; the tensor is stored unchanged
         return value
 
     def _store_one(self, original: Tensor, stored: Any) -> None:
@@ -123,7 +123,7 @@ class ParametrizationList(ModuleList):
                     f"When `right_inverse` outputs one tensor, it may not change the {name}.\n"
                     f"original.{name}: {before}\nright_inverse(original).{name}: {after}"
                 )
-        # The same object stays the parameter, so that an optimizer that has it goes on training it.
+        # The parameter remains the same object, so that an optimizer that has it continues to train it.
         _overwrite(original, stored)
         _register_parameter_or_buffer(self, "original", original)
 
@@ -151,7 +151,7 @@ class ParametrizationList(ModuleList):
                 )
 
     def right_inverse(self, value: Tensor) -> None:
-        """Assigns to the parametrised tensor: stores what gives this value."""
+        """Assigns to the parametrised tensor: stores the tensors that yield this value."""
         with penlight.no_grad():
             inverse: Any = value
             for module in reversed(list(self)):
@@ -209,7 +209,7 @@ class ParametrizationList(ModuleList):
 
 
 def _inject_new_class(module: Any) -> None:
-    """Gives a module a class of its own, to which properties can be added, and the dict of their parametrisations."""
+    """Gives a module its own class, to which properties can be added, and the dict of their parametrisations."""
     cls = type(module)
 
     def default_deepcopy(self: Any, memo: dict[int, Any]) -> Any:
@@ -252,10 +252,10 @@ def _inject_property(module: Any, tensor_name: str) -> None:
 
 
 def register_parametrization(module: Any, tensor_name: str, parametrization: Any, *, unsafe: bool = False) -> Any:
-    """Makes a parameter or buffer the result of a module applied to it, and to further ones in the order registered.
+    """Makes a parameter or buffer the output of a module applied to it; further ones are applied in the order of registration.
 
-    If the parametrisation has a method `right_inverse`, the stored tensor is made from the present value by it, and
-    the parametrised tensor can be assigned to. With `unsafe` dtype and shape may change and nothing is checked.
+    If the parametrisation has a method `right_inverse`, it computes the stored tensor from the present value, and the parametrised tensor
+    can be assigned to. With `unsafe`, dtype and shape may change and nothing is checked.
 
     >>> from penlight.nn.utils.parametrize import register_parametrization
     >>> class Symmetric(torch.nn.Module):
@@ -292,7 +292,7 @@ def _add_further(module: Any, tensor_name: str, parametrization: Any, unsafe: bo
 
 
 def _check_further(module: Any, tensor_name: str, parametrization: Any) -> None:
-    """Whether a parametrisation added to others keeps dtype and shape, both ways."""
+    """Check that an additional parametrisation keeps dtype and shape, in both directions."""
     before = getattr(module, tensor_name)
     after = parametrization(before)
     if not isinstance(after, Tensor):
@@ -332,7 +332,7 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
-    """Makes a tensor a plain one again: with its present value, or with False the original.
+    """Makes a tensor a plain one again: with its present value, or with False the original one.
 
     >>> from penlight.nn.utils.parametrize import remove_parametrizations
     >>> m = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
@@ -366,7 +366,7 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
 
 def type_before_parametrizations(module: Any) -> type[Any]:
-    """The class that a module had before its tensors were parametrised.
+    """The class of a module before its tensors were parametrised.
 
     >>> from penlight.nn.utils.parametrize import type_before_parametrizations
     >>> m = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
@@ -377,7 +377,7 @@ def type_before_parametrizations(module: Any) -> type[Any]:
 
 
 def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tensor_name: str | None = None) -> Module:
-    """Puts the parametrisations of one module, and the tensors they work on, also on another.
+    """Copies the parametrisations of one module, and their tensors, to another.
 
     >>> from penlight.nn.utils.parametrize import transfer_parametrizations_and_params
     >>> a = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 2))

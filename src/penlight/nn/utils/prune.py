@@ -1,4 +1,4 @@
-"""Pruning: setting parts of a parameter to zero with a mask that can be taken off again."""
+"""Pruning: setting parts of a parameter to zero by a removable mask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._parameters import parameters_to_vector
 
 
 class BasePruningMethod(ABC):
-    """A way of pruning: subclasses say in `compute_mask` what stays, and it is a forward pre-hook that applies it.
+    """A pruning method: subclasses define in `compute_mask` what remains; it is applied as a forward pre-hook.
 
     `PRUNING_TYPE` is "unstructured", "structured" (with an attribute `dim`) or "global".
 
@@ -42,7 +42,7 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for a tensor, on top of a mask that it has."""
+        """The mask for a tensor, combined with its existing mask."""
 
     def apply_mask(self, module: Any) -> Tensor:
         """The product of the original parameter and its mask."""
@@ -56,7 +56,7 @@ class BasePruningMethod(ABC):
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> Any:
         """Prunes a parameter of a module: adds the hook, the original parameter and the mask as a buffer.
 
-        What was pruned before is combined with it in a `PruningContainer`.
+        Earlier pruning is combined with it in a `PruningContainer`.
         """
         earlier = list(_hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"))
         if len(earlier) > 1:
@@ -80,7 +80,7 @@ class BasePruningMethod(ABC):
             default_mask = getattr(module, name + "_mask").detach().clone()
         else:
             default_mask = penlight.ones_like(original)
-        # Only after the mask is known is anything changed.
+        # Nothing is changed until the mask is known.
         mask = method.compute_mask(importance_scores, default_mask=default_mask)
         if earlier:
             del module._forward_pre_hooks[key]
@@ -108,7 +108,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(importance_scores, default_mask=mask)
 
     def remove(self, module: Any) -> None:
-        """Makes the pruning permanent: the parameter is a plain one again, with the zeros in it."""
+        """Makes the pruning permanent: the parameter is a plain one again, including the zeros."""
         name = self._tensor_name
         if name is None:
             raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
@@ -129,9 +129,9 @@ def _combined(old: BasePruningMethod, new: BasePruningMethod) -> PruningContaine
 
 
 class PruningContainer(BasePruningMethod):
-    """Several ways of pruning one after the other, each applied to what the ones before left.
+    """Several successive pruning methods, each applied to what the previous ones left.
 
-    Pruning a parameter a second time makes one.
+    Pruning a parameter a second time creates one.
 
     >>> from penlight.nn.utils import prune
     >>> layer = torch.nn.Linear(4, 1)
@@ -150,7 +150,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
-        """Adds a way of pruning for the same parameter."""
+        """Adds a pruning method for the same parameter."""
         if method is not None and not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method is not None and self._tensor_name != method._tensor_name:
@@ -170,7 +170,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask with what the latest method prunes of the part that is still there."""
+        """The mask combined with the latest method's mask for the remaining part."""
         method = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype).clone()
         remaining = _remaining(method, t, default_mask)
@@ -180,7 +180,7 @@ class PruningContainer(BasePruningMethod):
 
 
 def _remaining(method: Any, t: Tensor, mask: Tensor) -> Any:
-    """The index of the part of a tensor that a method still has to choose from."""
+    """The index of the part of a tensor from which a method may still choose."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     everything: list[Any] = [slice(None)] * t.dim()
@@ -198,7 +198,7 @@ def _remaining(method: Any, t: Tensor, mask: Tensor) -> Any:
 
 
 def _applies(declared: Any) -> Any:
-    """The class method `apply` of a way of pruning, with its own signature."""
+    """The class method `apply` of a pruning method, with its own signature."""
     apply = _declared_init(declared, lambda cls, given: BasePruningMethod.apply.__func__(cls, **given))  # type: ignore[attr-defined]
     apply.__name__, apply.__doc__ = "apply", "Prunes a parameter of a module."
     return classmethod(apply)
@@ -206,7 +206,7 @@ def _applies(declared: Any) -> Any:
 
 @example('torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight").weight_mask', "tensor([[1., 1.]])")
 class Identity(BasePruningMethod):
-    """Prunes nothing, but puts the mask and the hook in place."""
+    """Prunes nothing, but adds the mask and the hook."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -218,7 +218,7 @@ class Identity(BasePruningMethod):
 
 
 class _Amount(BasePruningMethod):
-    """Pruning of an amount: a number of units if it is an int, a share of them if it is a float."""
+    """Pruning by an amount: a number of units if it is an int, a fraction of them if it is a float."""
 
     amount: Any
 
@@ -245,7 +245,7 @@ class _Unstructured(_Amount):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the elements that go."""
+        """The mask without the pruned elements."""
         count = self._count(t.nelement())
         mask = default_mask.clone()
         if count:
@@ -285,13 +285,13 @@ class L1Unstructured(_Unstructured):
 
 
 class _Structured(_Amount):
-    """Pruning of whole channels along a dimension."""
+    """Pruning of full channels along a dimension."""
 
     PRUNING_TYPE = "structured"
     dim: int
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the channels that go."""
+        """The mask without the pruned channels."""
         if t.dim() <= 1:
             raise ValueError(
                 "Structured pruning can only be applied to multidimensional tensors. "
@@ -315,7 +315,7 @@ class _Structured(_Amount):
 
 
 class RandomStructured(_Structured):
-    """Prunes whole channels at random.
+    """Prunes full channels at random.
 
     >>> layer = torch.nn.utils.prune.random_structured(torch.nn.Linear(4, 2), "weight", amount=1, dim=0)
     >>> layer.weight_mask.sum()
@@ -334,7 +334,7 @@ class RandomStructured(_Structured):
 
 
 class LnStructured(_Structured):
-    """Prunes the whole channels of smallest n-norm.
+    """Prunes the channels of smallest n-norm.
 
     >>> layer = torch.nn.utils.prune.ln_structured(torch.nn.Linear(4, 2), "weight", amount=1, n=2, dim=0)
     >>> layer.weight_mask.sum()
@@ -368,7 +368,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The product of the mask and the one it was given."""
+        """The product of the given mask and the default mask."""
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
                 f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
@@ -379,7 +379,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def _prunes(name: str, method: type[BasePruningMethod], words: str, given: str, shown: str, result: str) -> Any:
-    """A function that applies a method to a module, which it returns; it takes what `method.apply` takes."""
+    """A function that applies a method to a module and returns it; it takes the arguments of `method.apply`."""
 
     def prune(module: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         method.apply(module, name, *args, **kwargs)
@@ -429,7 +429,7 @@ def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
 def global_unstructured(
     parameters: Any, pruning_method: Any, importance_scores: dict[Any, Tensor] | None = None, **kwargs: Any
 ) -> None:
-    """Prunes several parameters, given as (module, name) pairs, as if they were one.
+    """Prunes several parameters, given as (module, name) pairs, as one.
 
     >>> a, b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
     >>> prune = torch.nn.utils.prune

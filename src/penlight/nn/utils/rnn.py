@@ -34,8 +34,7 @@ class PackedSequence_(NamedTuple):
 class PackedSequence(PackedSequence_):
     """Sequences of different lengths without padding: all first elements, then all second ones, and so on.
 
-    `batch_sizes` says how many sequences are still running at each step. Make it with `pack_padded_sequence` or
-    `pack_sequence`.
+    `batch_sizes` is the number of sequences that are still running at each step. Create it with `pack_padded_sequence` or `pack_sequence`.
 
     >>> from penlight.nn.utils.rnn import pack_sequence
     >>> pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])]).data
@@ -46,7 +45,7 @@ class PackedSequence(PackedSequence_):
                 unsorted_indices: Tensor | None = None) -> Self:  # fmt: skip
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
-        if batch_sizes is None:  # the old form, with data and batch_sizes as a pair
+        if batch_sizes is None:  # the old form: data and batch_sizes as a pair
             if not (isinstance(data, (list, tuple)) and len(data) == 2):
                 raise AssertionError("Expected data to be a list or tuple of length 2")
             data, batch_sizes = data
@@ -68,18 +67,18 @@ class PackedSequence(PackedSequence_):
 
     @example("torch.nn.utils.rnn.pack_sequence([torch.tensor([1.0])]).to(torch.float64).data.dtype", "torch.float64")
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """The sequence with its data moved or cast; itself if there is nothing to do."""
+        """The sequence with its data moved or cast; itself if nothing changes."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
         return self._with(data, lambda t: t.to(data.device))
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
-        """Asks for CUDA, which raises as PyTorch built without it does."""
+        """Requests CUDA, which raises as in PyTorch built without it."""
         return self.to(*args, **{"device": "cuda", **kwargs})
 
     def cpu(self, *args: Any, **kwargs: Any) -> Self:
-        """The sequence on the CPU, where it is."""
+        """The sequence itself: it is on the CPU."""
         return self.to(*args, **{"device": "cpu", **kwargs})
 
     double, float, half = (_cast_to(name) for name in ("float64", "float32", "float16"))
@@ -109,8 +108,7 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Packs a padded batch (time, batch, ...), or (batch, time, ...) with `batch_first`.
 
-    The lengths have to fall unless `enforce_sorted` is False, in which case the batch is sorted here and the order
-    kept with the result.
+    The lengths must be descending unless `enforce_sorted` is False; then the batch is sorted here and the result stores the order.
 
     >>> from penlight.nn.utils.rnn import pack_padded_sequence
     >>> pack_padded_sequence(torch.tensor([[1, 4], [2, 5], [3, 0]]), [3, 2]).batch_sizes
@@ -193,7 +191,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
 def pad_sequence(
     sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """One batch of sequences of different lengths, padded to the longest.
+    """A batch of sequences of different lengths, padded to the longest.
 
     >>> from penlight.nn.utils.rnn import pad_sequence
     >>> pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)

@@ -1,4 +1,4 @@
-"""Calling a module with other parameters than its own: its tensors and modules are read and replaced by their dotted names."""
+"""Calling a module with other parameters: its tensors and modules are read and replaced by their dotted names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["functional_call"]
 def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None,
                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True,
                     strict: bool = False) -> Any:  # fmt: skip
-    """Deprecated: `penlight.func.functional_call` is the same."""
+    """Deprecated: the same as `penlight.func.functional_call`."""
     warn_user(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
         "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
@@ -30,7 +30,7 @@ def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args
 def _functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None,
                      kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True,
                      strict: bool = False) -> Any:  # fmt: skip
-    """The module's result for these arguments with the given tensors instead of its own.
+    """The module's result for these arguments with the given tensors in place of its own.
 
     >>> m = torch.nn.Linear(1, 1, bias=False)
     >>> _functional_call(m, {"weight": torch.tensor([[3.0]])}, torch.tensor([2.0]))
@@ -44,7 +44,7 @@ def _functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], arg
 
 
 def _untie_named_tensors_map(module: Any, given: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The given tensors, also under the other names of those that the module has under several."""
+    """The given tensors, also under the other names of tensors that the module has under several names."""
     names_of: dict[int, list[str]] = {}
     for name, tensor in NamedMemberAccessor(module).named_tensors(remove_duplicate=False):
         names_of.setdefault(id(tensor), []).append(name)
@@ -66,7 +66,7 @@ def _untie_named_tensors_map(module: Any, given: dict[str, Tensor]) -> dict[str,
 @contextlib.contextmanager
 def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Tensor], tie_weights: bool = False,
                           strict: bool = False, stack_weights: bool = False) -> Iterator[None]:  # fmt: skip
-    """The module with other tensors while the block runs; what the block assigned goes back into the given dict."""
+    """The module with other tensors inside the block; tensors assigned in the block are stored in the given dict."""
     tensors = _untie_named_tensors_map(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
     members = NamedMemberAccessor(module)
     if strict:
@@ -95,7 +95,7 @@ _MISSING: Any = object()
 
 
 def _check(module: Any, name: str, tensor: Any = _MISSING) -> None:
-    """Refuse what is no module, no name of something right in it, or no tensor. `_MISSING` stands for 'nothing there'."""
+    """Refuse a wrong module, an invalid name or a non-tensor. `_MISSING` represents an absent value."""
     if not isinstance(module, Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
     if not (tensor is _MISSING or tensor is None or isinstance(tensor, Tensor)):
@@ -116,7 +116,7 @@ def set_tensor(module: Module, name: str, tensor: Any) -> None:
 
 
 def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
-    """Replace a tensor by another, and return it. `_MISSING` instead of a tensor deletes it."""
+    """Replace a tensor by another, and return the old one. `_MISSING` instead of a tensor deletes it."""
     _check(module, name, tensor)
     for table in (module._parameters, module._buffers):
         if name in table:
@@ -140,7 +140,7 @@ def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = Fa
 
 
 def swap_submodule(module: Module, name: str, submodule: Module) -> Any:
-    """Replace a module by another, and return it."""
+    """Replace a module by another, and return the old one."""
     if not isinstance(submodule, Module):
         raise TypeError(f"{submodule} is not an instance of torch.nn.Module")
     _check(module, name)
@@ -151,7 +151,7 @@ def swap_submodule(module: Module, name: str, submodule: Module) -> Any:
 
 
 class NamedMemberAccessor:
-    """What is in a module, at any depth, by its dotted name.
+    """Access to the members of a module, at any depth, by dotted name.
 
     >>> from penlight.nn.utils._named_member_accessor import NamedMemberAccessor
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 1))
@@ -175,12 +175,12 @@ class NamedMemberAccessor:
         return found
 
     def _split(self, name: str) -> tuple[Any, str]:
-        """The module that has a tensor, and the tensor's name there."""
+        """The module that owns a tensor, and the tensor's name in it."""
         above, _, own = name.rpartition(".")
         return self.get_submodule(above), own
 
     def swap_submodule(self, path: str, value: Module) -> Any:
-        """Replace a module by another, and return it."""
+        """Replace a module by another, and return the old one."""
         module, own = self._split(path)
         return swap_submodule(module, own, value)
 
@@ -200,12 +200,12 @@ class NamedMemberAccessor:
         set_tensor(module, own, value)
 
     def del_tensor(self, name: str) -> None:
-        """Take the tensor of that name away."""
+        """Delete the tensor of that name."""
         module, own = self._split(name)
         swap_tensor(module, own, _MISSING)
 
     def swap_tensor(self, name: str, value: Any, allow_missing: bool = False) -> Any:
-        """Replace a tensor by another, and return it."""
+        """Replace a tensor by another, and return the old one."""
         module, own = self._split(name)
         return swap_tensor(module, own, value, allow_missing)
 
@@ -223,18 +223,18 @@ class NamedMemberAccessor:
             self.set_tensor(name, value)
 
     def del_tensors(self, names: Iterable[str]) -> None:
-        """Take the tensors of these names away."""
+        """Delete the tensors of these names."""
         for name in names:
             self.del_tensor(name)
 
     def swap_tensors(self, names: Iterable[str], values: Iterable[Any], allow_missing: bool = False) -> list[Any]:
-        """Set the tensor of each name; the tensors before."""
+        """Set the tensor of each name; returns the old tensors."""
         return [self.swap_tensor(name, v, allow_missing) for name, v in _paired(names, values).items()]
 
     def swap_tensors_dict(
         self, named_tensors: dict[str, Any], allow_missing: bool = False
     ) -> tuple[dict[str, Any], list[str]]:
-        """Set the tensor of each name; the tensors before, and the names that had none. An error undoes the swaps before it."""
+        """Set the tensor of each name; returns the old tensors, and the names that had none. An error undoes the earlier swaps."""
         before: dict[str, Any] = {}
         absent = []
         try:
@@ -253,7 +253,7 @@ class NamedMemberAccessor:
         return before, absent
 
     def check_keys(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
-        """Which names of tensors are not among these, and which of these are not names of tensors."""
+        """The names of tensors missing from these, and those of these that name no tensor."""
         given, own = set(keys), {name for name, _ in self.named_tensors(remove_duplicate=False)}
         return sorted(own - given), sorted(given - own)
 

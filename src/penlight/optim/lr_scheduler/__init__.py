@@ -1,7 +1,6 @@
 """Learning rate schedulers, as in ``torch.optim.lr_scheduler``.
 
-A scheduler sets ``lr`` of its optimiser's parameter groups when it is made and at every ``step()``, which comes after the
-optimiser's own step.
+A scheduler sets ``lr`` of its optimiser's parameter groups when it is created and at every ``step()``, which follows the optimiser's own step.
 
 >>> import penlight as torch
 >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)

@@ -1,4 +1,4 @@
-"""What every scheduler shares: when it is called in the training loop, its state, and how rates are set."""
+"""The common base of schedulers: call order checks, state, and setting rates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _copied(value: Any) -> Any:
 
 
 def _format_param(name: str, optimizer: Optimizer, param: Any) -> list[Any]:
-    """One value for each parameter group, from a list of them or from one for all."""
+    """One value for each parameter group, from a list or from one value for all."""
     count = len(optimizer.param_groups)
     values = param if isinstance(param, (list, tuple)) else [param] * count
     if len(values) != count:
@@ -56,12 +56,12 @@ def _format_param(name: str, optimizer: Optimizer, param: Any) -> list[Any]:
 
 
 def _values(optimizer: Optimizer, key: str = "lr") -> list[Any]:
-    """An option of every group; tensors as copies, so that nobody changes the optimiser's by accident."""
+    """An option of every group; tensors are copied, so that the optimiser's are not changed by accident."""
     return [_copied(group[key]) for group in optimizer.param_groups]
 
 
 def _set(group: dict[str, Any], key: str, value: Any) -> None:
-    """Set an option; in place if it is a tensor, since others may hold it."""
+    """Set an option; in place if it is a tensor, because others may refer to it."""
     if isinstance(group[key], penlight.Tensor):
         group[key].fill_(_to_scalar(value))
     else:
@@ -75,7 +75,7 @@ def _checked(optimizer: Any) -> Optimizer:
 
 
 def _saved(member: Any) -> Any:
-    """What is saved of a member: of a scheduler its state, of a callable object its attributes, of a function nothing."""
+    """The saved form of a member: a scheduler's state, a callable object's attributes, nothing for a function."""
     if isinstance(member, (list, tuple)):
         return [_saved(item) for item in member]
     if isinstance(member, LRScheduler):
@@ -84,7 +84,7 @@ def _saved(member: Any) -> Any:
 
 
 def _restore(member: Any, saved: Any) -> None:
-    """Gives a member, which stays the same object, what was saved of it."""
+    """Restore the saved state of a member, which stays the same object."""
     if isinstance(member, (list, tuple)):
         for item, state in zip(member, saved, strict=False):
             _restore(item, state)
@@ -95,7 +95,7 @@ def _restore(member: Any, saved: Any) -> None:
 
 
 def _note_steps(optimizer: Any) -> None:
-    """Let an optimiser remember in ``_opt_called`` that its ``step`` was called."""
+    """Let an optimiser record in ``_opt_called`` that its ``step`` was called."""
     step = optimizer.step
     if hasattr(step, "_wrapped_by_lr_sched"):
         return
@@ -112,7 +112,7 @@ def _note_steps(optimizer: Any) -> None:
 
 
 class LRScheduler:
-    """Sets the learning rates of an optimiser; a subclass says to what, in ``get_lr``.
+    """Sets the learning rates of an optimiser; a subclass computes them in ``get_lr``.
 
     ``get_lr`` returns a rate for each parameter group, from ``self.last_epoch``, ``self.base_lrs`` and the groups' own.
     ``last_epoch`` is -1 for a new start, or the epoch to resume after.
@@ -128,7 +128,7 @@ class LRScheduler:
     [0.5]
     """
 
-    _members: ClassVar[tuple[str, ...]] = ()  # functions and schedulers, which stay when a state is loaded
+    _members: ClassVar[tuple[str, ...]] = ()  # functions and schedulers, which are kept when a state is loaded
     _get_lr_called_within_step: bool = False
     _is_initial: bool = False
     _last_lr: list[Any]
@@ -160,7 +160,7 @@ class LRScheduler:
             setattr(self, flag, False)
 
     def step(self, epoch: int | None = None) -> None:
-        """Go to the next epoch. Call it after the optimiser's ``step``; ``epoch`` is deprecated.
+        """Advance to the next epoch. Call it after the optimiser's ``step``; ``epoch`` is deprecated.
 
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -180,7 +180,7 @@ class LRScheduler:
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
-        """Set the rates of the next epoch, or by the closed form, where there is one, those of ``epoch``."""
+        """Set the rates of the next epoch; with ``epoch``, set its rates by the closed form, if there is one."""
         compute = self.get_lr if epoch is None else getattr(self, "_get_closed_form_lr", self.get_lr)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         self._set_lrs(compute)
@@ -202,7 +202,7 @@ class LRScheduler:
         raise NotImplementedError
 
     def get_last_lr(self) -> list[Any]:
-        """The learning rates that were set last, one for each parameter group.
+        """The last learning rates set, one for each parameter group.
 
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
         >>> torch.optim.lr_scheduler.StepLR(optimizer, 10).get_last_lr()
@@ -211,7 +211,7 @@ class LRScheduler:
         return self._last_lr
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state that :meth:`state_dict` returned. Functions stay, with their saved attributes.
+        """Load a state that :meth:`state_dict` returned. Functions are kept, with their saved attributes.
 
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
         >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
@@ -223,7 +223,7 @@ class LRScheduler:
             _restore(member, state_dict[name])
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything the scheduler knows, except for the optimiser; of functions the attributes, if they have any.
+        """The state of the scheduler, without the optimiser; for functions their attributes, if any.
 
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
         >>> torch.optim.lr_scheduler.StepLR(optimizer, 10).state_dict()["last_epoch"]
@@ -235,7 +235,7 @@ class LRScheduler:
 
 
 class _LRScheduler(LRScheduler):
-    """The old name."""
+    """The old name of `LRScheduler`."""
 
 
 _EPOCH = """\
@@ -248,12 +248,12 @@ _EPOCH = """\
 
 
 class Scheduled(LRScheduler):
-    """A scheduler of this package: `_rates` has the formula, `get_lr` is what users see of it."""
+    """A scheduler of this package: `_rates` has the formula, `get_lr` is its public form."""
 
     def __init_subclass__(cls, example: tuple[str, str] | None = None, **kwargs: Any) -> None:
-        # The example is one epoch, from a rate of 1: given are the options and the rate that follows.
+        # The example is one epoch, starting at rate 1, declared by its options and the resulting rate.
         super().__init_subclass__(**kwargs)
-        if example is not None:  # else it is a user's class, in whatever module
+        if example is not None:  # otherwise it is a user's class, in any module
             complete(cls, _EPOCH.replace("{}", cls.__module__.split(".")[2], 1), example)
 
     def get_lr(self) -> list[Any]:
@@ -269,12 +269,12 @@ class Scheduled(LRScheduler):
 class Factored(Scheduled):
     """A scheduler that multiplies the rate by a factor.
 
-    `_change` is chainable: it says by what the current rate changes from the epoch before, so that several schedulers, or the
-    user, can work on the same rate. `_total` is the closed form, the factor of the first rate, for ``step(epoch)``.
+    `_change` is chainable: it is the factor of the current rate relative to the previous epoch, so that several schedulers, or the user,
+    can change the same rate. `_total` is the closed form, the factor of the first rate, for ``step(epoch)``.
     """
 
     def _change(self, epoch: int) -> float | None:
-        """The factor that comes with an epoch; None if the rate stays as it is."""
+        """The factor for an epoch; None if the rate is unchanged."""
         raise NotImplementedError
 
     def _total(self, epoch: int) -> float:

@@ -1,4 +1,4 @@
-"""Schedulers with other ends than a formula: lowering the rate when training stalls, and combining schedulers."""
+"""Schedulers without a formula: lowering the rate when training stalls, and combining schedulers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from penlight.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The rate times ``factor`` when a metric has not improved for more than ``patience`` epochs.
+    """Multiplies the rate by ``factor`` when a metric has not improved for more than ``patience`` epochs.
 
     Better means lower, or higher with ``mode="max"``, by at least ``threshold`` (a fraction of the best value so far, or
-    with ``threshold_mode="abs"`` a difference). After a reduction nothing counts as bad for ``cooldown`` epochs. The rate
-    does not fall below ``min_lr``, and changes of less than ``eps`` are not made.
+    with ``threshold_mode="abs"`` a difference). After a reduction no epoch counts as bad for ``cooldown`` epochs. The rate stays at or
+    above ``min_lr``, and changes of less than ``eps`` are skipped.
 
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(opt, factor=0.5, patience=1)
@@ -54,11 +54,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether a reduction was so recent that bad epochs do not count yet."""
+        """Whether a recent reduction keeps bad epochs from counting."""
         return self.cooldown_counter > 0
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Go to the next epoch, with the metric of this one. ``epoch`` is deprecated."""
+        """Advance to the next epoch, with the metric of this one. ``epoch`` is deprecated."""
         value = float(metrics)
         if epoch is not None:
             warn_user(EPOCH_DEPRECATION_WARNING)
@@ -76,7 +76,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _is_better(self, a: float, best: float) -> bool:
         sign = -1.0 if self.mode == "min" else 1.0
-        # Written so that the rounding is PyTorch's: a sum of one and the threshold, or of the best value and it.
+        # Written to round like PyTorch: a sum of one and the threshold, or of the best value and the threshold.
         bar = best * (1.0 + sign * self.threshold) if self.threshold_mode == "rel" else best + sign * self.threshold
         return a < bar if self.mode == "min" else a > bar
 
@@ -107,7 +107,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold_mode = threshold_mode
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state that :meth:`state_dict` returned."""
+        """Load a state that :meth:`state_dict` returned."""
         super().load_state_dict(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 
@@ -116,7 +116,7 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 class _Combined(LRScheduler):
-    """A scheduler that holds others, of one optimiser."""
+    """A scheduler that combines other schedulers of one optimiser."""
 
     _members = ("_schedulers",)
     _schedulers: Sequence[LRScheduler]
@@ -140,7 +140,7 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One scheduler after the other: the next takes over at each of the ``milestones``.
+    """Runs schedulers in sequence: the next one starts at each of the ``milestones``.
 
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     >>> warmup = torch.optim.lr_scheduler.ConstantLR(opt, factor=0.5, total_iters=2)
@@ -172,7 +172,7 @@ class SequentialLR(_Combined):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # Making the schedulers has taken a first step of each; undo them and take that of the first one only.
+        # Creating each scheduler took its first step; undo these and take only that of the first scheduler.
         for group in optimizer.param_groups:
             _set(group, "lr", group["initial_lr"])
         self.recursive_undo()
@@ -181,7 +181,7 @@ class SequentialLR(_Combined):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take back the epoch that the making of each scheduler has counted."""
+        """Undo the epoch that creating each scheduler has counted."""
         waiting = [self if sched is None else sched]
         while waiting:
             scheduler = waiting.pop()
@@ -192,7 +192,7 @@ class SequentialLR(_Combined):
                 scheduler.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Go to the next epoch."""
+        """Advance to the next epoch."""
         self.last_epoch += 1
         passed = bisect_right(self._milestones, self.last_epoch)
         current = self._schedulers[passed]
@@ -204,7 +204,7 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """Several schedulers that all change the same rate, one after the other, at every step.
+    """Applies several schedulers to the same rate, in order, at every step.
 
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     >>> first = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)

@@ -1,4 +1,4 @@
-"""Schedulers that follow a formula in the number of the epoch, or go up and down, batch by batch."""
+"""Schedulers given by a formula of the epoch, or cyclic ones that step with each batch."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MultiplicativeLR(_Lambdas, example=("lr_lambda=lambda epoch: 0.5", "[0.5]"
 
 
 class StepLR(Factored, example=("step_size=1, gamma=0.5", "[0.5]")):
-    """The rate times ``gamma`` every ``step_size`` epochs."""
+    """Multiplies the rate by ``gamma`` every ``step_size`` epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
@@ -71,7 +71,7 @@ class StepLR(Factored, example=("step_size=1, gamma=0.5", "[0.5]")):
 
 
 class MultiStepLR(Factored, example=("milestones=[1, 5], gamma=0.5", "[0.5]")):
-    """The rate times ``gamma`` at each of the ``milestones``."""
+    """Multiplies the rate by ``gamma`` at each of the ``milestones``."""
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -89,7 +89,7 @@ class MultiStepLR(Factored, example=("milestones=[1, 5], gamma=0.5", "[0.5]")):
 
 
 class ConstantLR(Factored):
-    """The rate times ``factor`` for the first ``total_iters`` epochs.
+    """Multiplies the rate by ``factor`` for the first ``total_iters`` epochs.
 
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     >>> torch.optim.lr_scheduler.ConstantLR(opt, factor=0.5, total_iters=4).get_last_lr()
@@ -115,7 +115,7 @@ class ConstantLR(Factored):
 
 
 class LinearLR(Factored, example=("start_factor=0.5, total_iters=2", "[0.75]")):
-    """The rate times a factor that goes in a line from ``start_factor`` to ``end_factor`` within ``total_iters`` epochs."""
+    """Multiplies the rate by a factor that changes linearly from ``start_factor`` to ``end_factor`` within ``total_iters`` epochs."""
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1) -> None:  # fmt: skip
@@ -144,7 +144,7 @@ class LinearLR(Factored, example=("start_factor=0.5, total_iters=2", "[0.75]")):
 
 
 class ExponentialLR(Factored, example=("gamma=0.5", "[0.5]")):
-    """The rate times ``gamma`` every epoch."""
+    """Multiplies the rate by ``gamma`` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -178,7 +178,7 @@ class PolynomialLR(Factored, example=("total_iters=4", "[0.75]")):
 
 
 class CosineAnnealingLR(Scheduled, example=("T_max=2", "[0.5]")):
-    """The rate along half a period of the cosine, from the first one to ``eta_min`` within ``T_max`` epochs, then back."""
+    """Lets the rate follow half a cosine period, from the first rate to ``eta_min`` within ``T_max`` epochs, then back."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
@@ -192,7 +192,7 @@ class CosineAnnealingLR(Scheduled, example=("T_max=2", "[0.5]")):
         if self._step_count == 1 and epoch > 0:
             return cosine(self.base_lrs, low, epoch * math.pi / self.T_max)
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
-            # At the bottom the ratio below is 0/0, so the way up begins with a sum.
+            # At the minimum the ratio below is 0/0, so the next rate is computed by a sum.
             rise = 1 - math.cos(math.pi / self.T_max)
             return [lr + (base - low) * rise / 2 for base, lr in zip(self.base_lrs, lrs, strict=True)]
         now, before = (1 + math.cos(math.pi * e / self.T_max) for e in (epoch, epoch - 1))
@@ -212,7 +212,7 @@ def cosine(tops: list[Any], low: float, angle: float) -> list[Any]:
 
 
 class _MomentumCycle(Scheduled):
-    """Moving the momentum, or the first beta, against the rate."""
+    """Changes the momentum, or the first beta, opposite to the rate."""
 
     use_beta1: bool
 
@@ -237,11 +237,11 @@ class _MomentumCycle(Scheduled):
 
 
 class CyclicLR(_MomentumCycle):
-    """The rate up from ``base_lr`` to ``max_lr`` in ``step_size_up`` batches and down again in ``step_size_down``.
+    """Raises the rate from ``base_lr`` to ``max_lr`` in ``step_size_up`` batches and lowers it again in ``step_size_down``.
 
-    ``mode`` says how the height of the cycles goes on: ``"triangular"`` the same, ``"triangular2"`` halved each time,
-    ``"exp_range"`` times ``gamma`` every batch; or ``scale_fn`` gives it, of the number of the cycle or, with
-    ``scale_mode="iterations"``, of the batch. With ``cycle_momentum`` the momentum (or the first beta) goes the other way.
+    ``mode`` is how the amplitude evolves: ``"triangular"`` constant, ``"triangular2"`` halved each cycle, ``"exp_range"`` times ``gamma``
+    every batch; or ``scale_fn`` computes it from the index of the cycle or, with ``scale_mode="iterations"``, of the batch. With
+    ``cycle_momentum`` the momentum (or the first beta) moves in the opposite direction.
 
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.CyclicLR(opt, base_lr=0.5, max_lr=1.5, step_size_up=2)
@@ -287,7 +287,7 @@ class CyclicLR(_MomentumCycle):
         self.base_lrs = lows
 
     def scale_fn(self, x: float) -> float:
-        """The height of a cycle, relative to the first."""
+        """The amplitude of a cycle, relative to the first."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "exp_range":
@@ -313,9 +313,9 @@ class CyclicLR(_MomentumCycle):
 
 
 class CosineAnnealingWarmRestarts(Scheduled):
-    """The rate along half a cosine to ``eta_min`` within ``T_0`` epochs, then from the start, ``T_mult`` times as long.
+    """Lets the rate follow half a cosine to ``eta_min`` within ``T_0`` epochs, then restarts, each time ``T_mult`` times as long.
 
-    ``step`` takes fractions of epochs too: ``scheduler.step(epoch + batch / batches)``.
+    ``step`` also accepts fractions of epochs: ``scheduler.step(epoch + batch / batches)``.
 
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(opt, T_0=2)
@@ -340,14 +340,14 @@ class CosineAnnealingWarmRestarts(Scheduled):
         self.T_i = T_0  # the length of this period
         self.T_mult = T_mult
         self.eta_min = eta_min
-        self.T_cur: float = last_epoch  # how far in it is
+        self.T_cur: float = last_epoch  # the position in it
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Any]:
         return cosine(self.base_lrs, self.eta_min, math.pi * self.T_cur / self.T_i)
 
     def step(self, epoch: float | None = None) -> None:
-        """Go to the next epoch, or to ``epoch``, which may be a fraction."""
+        """Advance to the next epoch, or to ``epoch``, which may be a fraction."""
         if epoch is None and self.last_epoch >= 0:
             epoch = self.last_epoch + 1
             self.T_cur += 1
@@ -363,7 +363,7 @@ class CosineAnnealingWarmRestarts(Scheduled):
         self._set_lrs(self.get_lr)
 
     def _go_to(self, epoch: float) -> None:
-        """Find the length of the period that an epoch is in, and how far in it is."""
+        """Find the length of an epoch's period, and the position in it."""
         first, growth = self.T_0, self.T_mult
         if epoch < first:
             self.T_i, self.T_cur = first, epoch
@@ -377,11 +377,11 @@ class CosineAnnealingWarmRestarts(Scheduled):
 
 
 class OneCycleLR(_MomentumCycle):
-    """One cycle for a whole training: up from ``max_lr / div_factor`` to ``max_lr``, then down to almost nothing.
+    """One cycle for a full training: up from ``max_lr / div_factor`` to ``max_lr``, then down to almost zero.
 
-    The length is ``total_steps``, or ``epochs * steps_per_epoch``; the fraction ``pct_start`` of it goes up. With
-    ``three_phase`` the way down first mirrors the way up. The lowest rate is the first one over ``final_div_factor``. With
-    ``cycle_momentum`` the momentum (or the first beta) goes the other way.
+    The length is ``total_steps``, or ``epochs * steps_per_epoch``; the rate rises for the fraction ``pct_start`` of it. With
+    ``three_phase`` the descent first mirrors the ascent. The lowest rate is the first one divided by ``final_div_factor``. With
+    ``cycle_momentum`` the momentum (or the first beta) moves in the opposite direction.
 
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(opt, max_lr=1.0, total_steps=10, anneal_strategy="linear")
@@ -467,7 +467,7 @@ def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: i
 
 
 def _phases(pct_start: float, total_steps: int, three_phase: bool) -> list[dict[str, Any]]:
-    """The ends of the phases, and which options of a group they begin and end with."""
+    """The ends of the phases, and the options of a group at their start and end."""
     up = (float(pct_start * total_steps) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
     if three_phase:
         back = (float(2 * pct_start * total_steps) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum")

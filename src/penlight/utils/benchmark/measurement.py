@@ -1,4 +1,4 @@
-"""Timing a statement, its times and what they say, and tables of them."""
+"""Timing of statements, statistics of the times, and tables."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from penlight.settings import get_num_threads, set_num_threads
 _UNITS = (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0))
 _ENGLISH = {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second"}
 
-# From which spread, relative to the median, a measurement is called noisy, and very noisy.
+# The spread, relative to the median, from which a measurement is called noisy, and very noisy.
 _NOISY, _VERY_NOISY = 0.1, 0.25
 _MOST_FIGURES = 4
-_FINEST = 25e-9  # seconds: what a clock can tell at best
+_FINEST = 25e-9  # seconds: the best resolution of a clock
 
 
 @example("select_unit(0.002)", "('ms', 0.001)")
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit for a time in seconds that makes its number neither tiny nor huge, and how many seconds it is."""
+    """The unit in which a time in seconds has a readable value, and the unit's length in seconds."""
     position = 0 if t <= 0 else math.floor(math.log10(t) / 3)
     return _UNITS[min(max(position + 3, 0), 3)]
 
@@ -38,7 +38,7 @@ def unit_to_english(u: str) -> str:
 
 @example("trim_sigfig(1234.5, 2)", "1200.0")
 def trim_sigfig(x: float, n: int) -> float:
-    """A number rounded to `n` significant figures."""
+    """A value rounded to `n` significant figures."""
     if n != int(n):
         raise AssertionError(f"Number of significant figures must be an integer, got {n}")
     magnitude = math.ceil(math.log10(abs(x))) if x else 0
@@ -56,7 +56,7 @@ def _quantile(values: list[float], q: float) -> float:
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """What was timed: enough to tell measurements apart and to name them."""
+    """What was timed: enough to distinguish measurements and to name them."""
 
     stmt: str
     setup: str
@@ -78,7 +78,7 @@ class TaskSpec:
         return heading + "\n" + "\n".join("  " + line for line in self.stmt.splitlines())
 
     def setup_str(self) -> str:
-        """The setup as it is shown."""
+        """The setup as displayed."""
         if self.setup in ("", "pass"):
             return ""
         if "\n" in self.setup:
@@ -86,14 +86,14 @@ class TaskSpec:
         return f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """Title, description and setup, as they head a measurement."""
+        """Title, description and setup: the header of a measurement."""
         parts = [part for part in (self.title, self.description or "", self.setup_str()) if part]
         return "\n".join(part + "\n" if "\n" in part else part for part in parts)
 
 
 @dataclass(repr=False)
 class Measurement:
-    """One or more times of a statement; `times` are for one run of it, in seconds."""
+    """One or more times of a statement; `times` are per run, in seconds."""
 
     number_per_run: int
     raw_times: list[float]
@@ -107,12 +107,12 @@ class Measurement:
 
     @property
     def times(self) -> list[float]:
-        """The times of one run."""
+        """The times per run."""
         return [t / self.number_per_run for t in self.raw_times]
 
     @property
     def median(self) -> float:
-        """The middle of the times."""
+        """The median of the times."""
         return _quantile(sorted(self.times), 0.5)
 
     @property
@@ -122,13 +122,13 @@ class Measurement:
 
     @property
     def iqr(self) -> float:
-        """How far apart the quarters of the times are: from the 25th to the 75th percentile."""
+        """The interquartile range of the times: from the 25th to the 75th percentile."""
         ordered = sorted(self.times)
         return _quantile(ordered, 0.75) - _quantile(ordered, 0.25)
 
     @property
     def significant_figures(self) -> int:
-        """How many figures of the median can be trusted, roughly: by the spread of the middle half."""
+        """Roughly how many figures of the median are reliable, judged by the spread of the middle half."""
         ordered = sorted(self.times)
         middle = ordered[len(ordered) // 4 : math.ceil(3 * len(ordered) / 4)]
         mean = math.fsum(middle) / len(middle)
@@ -137,7 +137,7 @@ class Measurement:
         return min(max(math.floor(math.log10(self.median / interval)), 1), _MOST_FIGURES)
 
     def meets_confidence(self, threshold: float = _NOISY) -> bool:
-        """Whether the spread is less than a share of the median."""
+        """Whether the spread is below a fraction of the median."""
         return self.iqr / self.median < threshold
 
     def _warning(self) -> str:
@@ -186,7 +186,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """Measurements of the same task as one, whose times are those of single runs."""
+        """Measurements of the same task combined, with times per run."""
         times: dict[TaskSpec, list[float]] = {}
         for each in measurements:
             times.setdefault(each.task_spec, []).extend(each.times)
@@ -197,7 +197,7 @@ class Measurement:
 
 
 class Language(Enum):
-    """What a statement is written in; only Python can be timed here."""
+    """The language of a statement; only Python can be timed here."""
 
     PYTHON = 0
     CPP = 1
@@ -271,7 +271,7 @@ class Timer:
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def _block_size(self, min_run_time: float) -> int:
-        """How many runs make the clock's own time negligible; trying them out is also the warm-up."""
+        """The number of runs per block that makes the clock's overhead negligible; finding it is also the warm-up."""
         overhead = sorted(self._timeit(0) for _ in range(5))[2]
         number = 1
         while number < 10**9:
@@ -292,7 +292,7 @@ class Timer:
     def blocked_autorange(
         self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
-        """Blocks of runs until they took `min_run_time` seconds together."""
+        """Runs blocks until they took `min_run_time` seconds in total."""
         with _threads(self._task_spec.num_threads):
             number = self._block_size(min_run_time)
             times = self._measure(number, lambda found: sum(found) >= min_run_time, callback)
@@ -300,7 +300,7 @@ class Timer:
 
     def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0,
                            callback: Callable[[int, float], Any] | None = None) -> Measurement:  # fmt: skip
-        """Blocks of runs until their times agree up to `threshold`, or `max_run_time` is over."""
+        """Runs blocks until their times agree up to `threshold`, or `max_run_time` has passed."""
         with _threads(self._task_spec.num_threads):
             number = self._block_size(0.05)
 
@@ -312,7 +312,7 @@ class Timer:
         return Measurement(number, times, self._task_spec)
 
     def collect_callgrind(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: instructions are not counted here."""
+        """Not supported: instructions are not counted here."""
         raise NotImplementedError(
             "Timer.collect_callgrind is not available: Penlight does not count instructions. Use blocked_autorange()"
         )
@@ -325,7 +325,7 @@ BEST, GOOD, BAD, VERY_BAD, BOLD, END = "\033[92m", "\033[34m", "\033[2m\033[91m"
 
 
 class Colorize(Enum):
-    """Among which times the best is looked for."""
+    """The group of times in which the best is highlighted."""
 
     NONE = "none"
     COLUMNWISE = "columnwise"
@@ -333,7 +333,7 @@ class Colorize(Enum):
 
 
 class Compare:
-    """Shows measurements side by side; those of the same task are taken together.
+    """Shows measurements side by side; those of the same task are combined.
 
     >>> from penlight.utils.benchmark import Compare, Measurement, TaskSpec
     >>> task = TaskSpec("x + 1", "", label="add", sub_label="small", description="penlight")
@@ -348,7 +348,7 @@ class Compare:
         self.extend_results(results)
 
     def extend_results(self, results: Iterable[Measurement]) -> None:
-        """More measurements."""
+        """Add more measurements."""
         results = list(results)
         for each in results:
             if not isinstance(each, Measurement):
@@ -356,15 +356,15 @@ class Compare:
         self._results.extend(results)
 
     def trim_significant_figures(self) -> None:
-        """Show only the figures that can be trusted."""
+        """Show only reliable figures."""
         self._trim = True
 
     def colorize(self, rowwise: bool = False) -> None:
-        """Show in colour which times are good, in each column, or in each row."""
+        """Show in colour which times are good, per column or per row."""
         self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
 
     def highlight_warnings(self) -> None:
-        """Show the spread of times that differ much."""
+        """Show the spread of noisy times."""
         self._highlight = True
 
     def print(self) -> None:
@@ -424,7 +424,7 @@ class _Table:
         return "  " + env + "    " + key[2]
 
     def _format(self, cells: list[Measurement | None]) -> Any:
-        """How the cells of a column become texts of one width."""
+        """Formats the cells of a column with one width."""
         there = [cell for cell in cells if cell is not None]
         digits = [math.ceil(math.log10(cell.median / self.scale)) for cell in there]
         decimals = 1

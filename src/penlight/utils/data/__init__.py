@@ -1,4 +1,4 @@
-"""Loading data: datasets, samplers, and `DataLoader`, which makes batches of them."""
+"""Data loading: datasets, samplers, and `DataLoader`, which makes batches."""
 
 from __future__ import annotations
 

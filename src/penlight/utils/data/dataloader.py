@@ -1,4 +1,4 @@
-"""DataLoader: a dataset, an order and a way to merge samples, as an iterable over batches."""
+"""DataLoader: iterates over batches, given a dataset, an order and a merge function."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _DatasetKind:
 
 
 class _InfiniteConstantSampler(Sampler[None]):
-    """Endless Nones: how a stream is asked for its next sample."""
+    """Endless Nones: requests for the next sample of a stream."""
 
     def __iter__(self) -> Iterator[None]:
         while True:
@@ -45,7 +45,7 @@ class _InfiniteConstantSampler(Sampler[None]):
 
 
 class DataLoader(Generic[_T_co]):
-    """Iterates over a dataset in batches, shuffled if wanted, loaded by worker processes if wanted.
+    """Iterates over a dataset in batches, optionally shuffled and loaded by worker processes.
 
     Batches come in the same order as PyTorch's for the same seed.
 
@@ -137,7 +137,7 @@ class DataLoader(Generic[_T_co]):
 
     @property
     def multiprocessing_context(self) -> Any:
-        """The context that worker processes are started with; None for the default one.
+        """The context that starts worker processes; None for the default one.
 
         >>> loader = torch.utils.data.DataLoader([1, 2], num_workers=1)
         >>> loader.multiprocessing_context = "spawn"
@@ -185,7 +185,7 @@ class DataLoader(Generic[_T_co]):
     def __len__(self) -> int:
         if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
-        # Remembered, so that an iterator which gives more than was promised can say so.
+        # Stored, so that an iterator that yields more than promised can report it.
         source: Any = self.dataset
         length = self._IterableDataset_len_called = len(source)
         if self.batch_size is None:
@@ -193,7 +193,7 @@ class DataLoader(Generic[_T_co]):
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
     def check_worker_number_rationality(self) -> None:
-        """Warn when there are more workers than processors to run them.
+        """Warn if there are more workers than processors.
 
         >>> torch.utils.data.DataLoader([1, 2]).check_worker_number_rationality()
         """
@@ -310,7 +310,7 @@ class _BaseDataLoaderIter:
                 "then device pinned memory won't be used.",
             )
         self._sampler_iter = iter(self._index_sampler)
-        # PyTorch draws this in every epoch, with workers or without: the global stream moves on by as much.
+        # PyTorch draws this in every epoch, with workers or without, so the global stream must advance equally.
         self._base_seed = _draw_seed(loader.generator)
         self._num_yielded = 0
 
@@ -357,7 +357,7 @@ class _BaseDataLoaderIter:
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """Loads each batch when it is asked for."""
+    """Loads each batch on demand."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)

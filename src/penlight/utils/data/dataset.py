@@ -1,4 +1,4 @@
-"""Datasets: maps from an index to a sample, streams of samples, and ways to combine them."""
+"""Datasets: maps from an index to a sample, streams of samples, and combinations of them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class Dataset(Generic[_T_co]):
-    """A map from keys to samples. A subclass defines `__getitem__`, and mostly `__len__`.
+    """A map from keys to samples. A subclass defines `__getitem__`, and usually `__len__`.
 
-    A subclass may also define `__getitems__(indices)`, which fetches a whole batch as a list of samples.
+    A subclass may also define `__getitems__(indices)`, which fetches a full batch as a list of samples.
 
     >>> from penlight.utils.data import Dataset
     >>> class Squares(Dataset):
@@ -49,8 +49,7 @@ class Dataset(Generic[_T_co]):
 class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
     """A stream of samples. A subclass defines `__iter__`.
 
-    With `DataLoader(num_workers=n)` every worker iterates its own copy; `get_worker_info()` tells a copy which share of
-    the stream is its own.
+    With `DataLoader(num_workers=n)` every worker iterates its own copy; a copy can use `get_worker_info()` to select its share of the stream.
 
     >>> from penlight.utils.data import DataLoader, IterableDataset, get_worker_info
     >>> class Count(IterableDataset):
@@ -67,7 +66,7 @@ class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
 
 @example("torch.utils.data.TensorDataset(torch.arange(3), torch.arange(3) * 10)[1]", "(tensor(1), tensor(10))")
 class TensorDataset(Dataset["tuple[Tensor, ...]"]):
-    """Samples are the rows of the given tensors, side by side."""
+    """A dataset whose samples are tuples of rows of the given tensors."""
 
     tensors: tuple[Tensor, ...]
 
@@ -84,7 +83,7 @@ class TensorDataset(Dataset["tuple[Tensor, ...]"]):
 
 
 def _fetch_all(dataset: Any, indices: list[Any]) -> Sequence[Any]:
-    """The samples at `indices`, in one call where the dataset can do that."""
+    """The samples at `indices`, in one call if the dataset supports it."""
     if not callable(getattr(dataset, "__getitems__", None)):
         return [dataset[index] for index in indices]
     samples: Sequence[Any] = dataset.__getitems__(indices)
@@ -94,7 +93,7 @@ def _fetch_all(dataset: Any, indices: list[Any]) -> Sequence[Any]:
 
 
 class StackDataset(Dataset[Any]):
-    """Several datasets of one length side by side: samples are tuples, or dicts when they are given by name.
+    """Several datasets of one length combined: samples are tuples, or dicts if the datasets are given by name.
 
     >>> from penlight.utils.data import StackDataset
     >>> StackDataset("abc", [1, 2, 3])[0]
@@ -135,7 +134,7 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[_T_co]):
-    """Several datasets one after the other; `a + b` makes one too.
+    """Several datasets concatenated; `a + b` makes one too.
 
     >>> from penlight.utils.data import ConcatDataset
     >>> both = ConcatDataset(["abc", "de"])
@@ -183,7 +182,7 @@ class ConcatDataset(Dataset[_T_co]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Several streams one after the other.
+    """Several streams concatenated.
 
     >>> from penlight.utils.data import ChainDataset, IterableDataset
     >>> class Letters(IterableDataset):
@@ -217,7 +216,7 @@ class ChainDataset(IterableDataset[Any]):
 class Subset(Dataset[_T_co]):
     """The samples of a dataset at the given indices.
 
-    A subclass that redefines `__getitem__` must redefine `__getitems__` too, since that is what `DataLoader` calls.
+    A subclass that redefines `__getitem__` must redefine `__getitems__` too, because `DataLoader` calls the latter.
     """
 
     dataset: Dataset[_T_co]
@@ -253,7 +252,7 @@ class Subset(Dataset[_T_co]):
 
 
 def _lengths_from_fractions(fractions: Sequence[float], total: int) -> list[int]:
-    """Whole lengths for fractions of `total`; what rounding down leaves goes out one by one, from the first on."""
+    """Integer lengths for fractions of `total`; the remainder is distributed one by one, starting at the first."""
     for position, fraction in enumerate(fractions):
         if fraction < 0 or fraction > 1:
             raise ValueError(f"Fraction at index {position} is not between 0 and 1")
@@ -271,7 +270,7 @@ def _lengths_from_fractions(fractions: Sequence[float], total: int) -> list[int]
 def random_split(
     dataset: Dataset[_T], lengths: Sequence[int | float], generator: Generator | None = None
 ) -> list[Subset[_T]]:
-    """Split a dataset at random into parts of the given lengths, or fractions that add up to 1.
+    """Split a dataset at random into parts of the given lengths, or of fractions that sum to 1.
 
     >>> from penlight.utils.data import random_split
     >>> parts = random_split(range(10), [0.7, 0.3], generator=torch.Generator().manual_seed(0))

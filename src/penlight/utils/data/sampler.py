@@ -1,4 +1,4 @@
-"""Samplers: in what order the elements of a dataset are visited."""
+"""Samplers: the order in which a dataset is visited."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = [
 
 _T_co = TypeVar("_T_co", covariant=True)
 
-# With replacement, indices are drawn in blocks of this size, so that asking for 10**10 samples costs nothing up front.
+# With replacement, indices are drawn in blocks of this size, so that requesting 10**10 samples costs nothing in advance.
 _BLOCK = 32
 
 
 def _draw_seed(generator: Generator | None = None) -> int:
-    """One 63-bit number from `generator` (the global one if None): the draw that seeds samplers and workers."""
+    """One 63-bit integer from `generator` (the global one if None), which seeds samplers and workers."""
     return int(penlight.empty((), dtype=penlight.int64).random_(generator=generator).item())
 
 
@@ -45,9 +45,9 @@ def _check_positive(*, boolean_too: bool = False, **option: Any) -> None:
 
 
 class Sampler(Generic[_T_co]):
-    """The base of all samplers: an iterable over indices, or over lists of indices (batches).
+    """The base class of samplers: an iterable over indices, or over lists of indices (batches).
 
-    A subclass defines `__iter__`, and `__len__` where the length is known.
+    A subclass defines `__iter__`, and `__len__` if the length is known.
 
     >>> from penlight.utils.data import Sampler
     >>> class Backwards(Sampler[int]):
@@ -67,7 +67,7 @@ class Sampler(Generic[_T_co]):
 
 @example('list(torch.utils.data.SequentialSampler("abc"))', "[0, 1, 2]")
 class SequentialSampler(Sampler[int]):
-    """The indices in their order."""
+    """The indices in order."""
 
     data_source: Sized
 
@@ -85,7 +85,7 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """The indices shuffled, or drawn with replacement.
 
-    Without a `generator`, each iteration draws a seed from the global one and shuffles with a generator of its own.
+    Without a `generator`, each iteration draws a seed from the global one and shuffles with a new generator.
     """
 
     data_source: Sized
@@ -102,7 +102,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices one iteration gives; follows the data source when it was not set."""
+        """The number of indices per iteration; by default the length of the data source."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def _own_generator(self) -> Generator:
@@ -124,7 +124,7 @@ class RandomSampler(Sampler[int]):
             rounds, rest = divmod(self.num_samples, size)
             for _ in range(rounds):
                 yield from penlight.randperm(size, generator=generator).tolist()
-            # PyTorch draws it even when nothing of it is used; a generator that others share must be left in that state.
+            # PyTorch draws it even if it is not used; a shared generator must be left in the same state.
             if rest or self.generator is not None:
                 yield from penlight.randperm(size, generator=generator).tolist()[:rest]
 
@@ -152,7 +152,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 @example("list(torch.utils.data.WeightedRandomSampler([0.0, 1.0, 0.0], 3))", "[1, 1, 1]")
 class WeightedRandomSampler(Sampler[int]):
-    """Indices into `weights`, each drawn with a probability in proportion to its weight."""
+    """Indices into `weights`, each drawn with a probability proportional to its weight."""
 
     weights: Tensor
     num_samples: int
@@ -179,7 +179,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler["list[int]"]):
-    """Groups what another sampler gives into lists of `batch_size`.
+    """Groups the indices of another sampler into lists of `batch_size`.
 
     >>> from penlight.utils.data import BatchSampler
     >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
@@ -216,9 +216,8 @@ class BatchSampler(Sampler["list[int]"]):
 class DistributedSampler(Sampler[_T_co]):
     """Every `num_replicas`-th index from `rank` on, of the order shuffled by `seed` and epoch.
 
-    Short of a whole number of rounds, the first indices are repeated; with `drop_last` the last are left out.
-    Call `set_epoch` before every epoch, for another order each time. `num_replicas` and `rank` are those of the default
-    process group, if they are not given.
+    If the indices do not divide evenly, the first ones are repeated; with `drop_last` the last ones are dropped. Call `set_epoch` before
+    every epoch to change the order. `num_replicas` and `rank` default to those of the default process group.
     """
 
     def __init__(self, dataset: Dataset[Any], num_replicas: int | None = None, rank: int | None = None,
@@ -247,7 +246,7 @@ class DistributedSampler(Sampler[_T_co]):
             generator = penlight.Generator()
             generator.manual_seed(self.seed + self.epoch)
             order = penlight.randperm(size, generator=generator).tolist()
-        # Fewer than needed: some come twice. More: the dataset has grown, or `drop_last` leaves them out.
+        # Fewer than needed: some occur twice. More: the dataset has grown, or `drop_last` drops them.
         if (size < self.total_size) if self.drop_last else (size > self.total_size):
             raise AssertionError(f"Number of indices ({size}) does not match total_size ({self.total_size})")
         return islice(cycle(order), self.rank, self.total_size, self.num_replicas)
@@ -256,5 +255,5 @@ class DistributedSampler(Sampler[_T_co]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the shuffle of this epoch; the same number on every rank."""
+        """Select the shuffle of this epoch; use the same number on every rank."""
         self.epoch = epoch

@@ -29,7 +29,7 @@ class save:
 
 
 class patch:
-    """Other settings for the length of a with block (or a function that it decorates).
+    """Other settings for the duration of a with block (or of a function that it decorates).
 
     >>> from penlight.utils.serialization import config
     >>> with config.patch({"load.mmap": True}):

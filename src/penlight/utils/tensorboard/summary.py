@@ -1,4 +1,4 @@
-"""TensorBoard's records out of numbers, images and texts."""
+"""TensorBoard records of scalars, images and texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penlight.tensor import Tensor
 
 
 def make_np(value: Any) -> np.ndarray[Any, Any]:
-    """A tensor, array, number or list as an array."""
+    """A tensor, array, scalar or list as an array."""
     if isinstance(value, (list, tuple)):
         return np.array([make_np(item) for item in value])
     if isinstance(value, Tensor):
@@ -32,7 +32,7 @@ def _plugin(name: str, content: bytes = b"") -> Any:
 
 
 def scalar(tag: str, value: Any, new_style: bool = False, double_precision: bool = False) -> Any:
-    """One number."""
+    """A record of one scalar."""
     array = make_np(value).squeeze()
     if array.ndim != 0:
         raise AssertionError(
@@ -61,7 +61,7 @@ def default_bins() -> list[float]:
 
 
 def histogram(tag: str, values: Any, bins: Any, max_bins: int | None = None) -> Any:
-    """How values are distributed."""
+    """A record of the distribution of values."""
     array = make_np(values).astype(float).reshape(-1)
     if array.size == 0:
         raise ValueError("The input has no element.")
@@ -70,7 +70,7 @@ def histogram(tag: str, values: Any, bins: Any, max_bins: int | None = None) -> 
         counts, limits = _coarser(counts, limits, len(counts) // max_bins)
     used = np.flatnonzero(counts)
     first, last = (int(used[0]), int(used[-1])) if used.size else (0, len(counts) - 1)
-    # A bucket is told by its right limit alone: an empty one before the first tells where that begins.
+    # A bucket is stored by its right limit only: an empty one in front marks the start of the first.
     shown = [0, *counts[first : last + 1].tolist()]
     record = HistogramProto(
         min=array.min(), max=array.max(), num=len(array), sum=array.sum(), sum_squares=array.dot(array),
@@ -80,13 +80,13 @@ def histogram(tag: str, values: Any, bins: Any, max_bins: int | None = None) -> 
 
 
 def _coarser(counts: Any, limits: Any, step: int) -> tuple[Any, Any]:
-    """Neighbouring buckets together, `step` at a time."""
+    """Merges `step` neighbouring buckets at a time."""
     padded = np.pad(counts, (0, -len(counts) % step))
     return padded.reshape(-1, step).sum(axis=1), np.append(limits[:-1:step], limits[-1])
 
 
 def histogram_raw(tag: str, **fields: Any) -> Any:
-    """A distribution that was counted already."""
+    """A record of a distribution that is already counted."""
     return Summary(value=[Summary.Value(tag=tag, histo=HistogramProto(**fields))])
 
 
@@ -94,7 +94,7 @@ def histogram_raw(tag: str, **fields: Any) -> Any:
 
 
 def image(tag: str, value: Any, dataformats: str = "NCHW") -> Any:
-    """An image, or several in a grid. Floats are from 0 to 1, other numbers from 0 to 255."""
+    """A record of an image, or of several in a grid. Floats range from 0 to 1, other dtypes from 0 to 255."""
     array = make_np(value)
     scale = 1 if array.dtype == np.uint8 else 255
     pixels = np.clip(to_hwc(array, dataformats).astype(np.float32) * scale, 0, 255).astype(np.uint8)
@@ -104,7 +104,7 @@ def image(tag: str, value: Any, dataformats: str = "NCHW") -> Any:
 
 
 def to_hwc(array: np.ndarray[Any, Any], dataformats: str) -> np.ndarray[Any, Any]:
-    """An image as height, width and colour; several images as one grid."""
+    """An image as (height, width, colour); several images as one grid."""
     letters = dataformats.upper()
     if len(set(letters)) != len(letters):
         raise AssertionError(f"You can not use the same dimension shordhand twice.         input_format: {letters}")
@@ -139,10 +139,10 @@ def _grid(images: np.ndarray[Any, Any], columns: int = 8) -> np.ndarray[Any, Any
 
 
 def png(pixels: np.ndarray[Any, Any]) -> bytes:
-    """Bytes (height, width, colours: 1 to 4 of them) as a PNG file."""
+    """Bytes (height, width, 1 to 4 colours) as a PNG file."""
     height, width, channels = pixels.shape
     kind = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
-    rows = np.zeros((height, 1 + width * channels), np.uint8)  # each row begins with its filter: none
+    rows = np.zeros((height, 1 + width * channels), np.uint8)  # each row starts with its filter: none
     rows[:, 1:] = pixels.reshape(height, -1)
 
     def chunk(name: bytes, data: bytes) -> bytes:
@@ -161,7 +161,7 @@ def png(pixels: np.ndarray[Any, Any]) -> bytes:
 
 
 def audio(tag: str, value: Any, sample_rate: int) -> Any:
-    """Sound: one channel of numbers from -1 to 1."""
+    """A record of sound: one channel of values from -1 to 1."""
     import io
     import wave
 
@@ -182,7 +182,7 @@ def audio(tag: str, value: Any, sample_rate: int) -> Any:
 
 
 def text(tag: str, value: str) -> Any:
-    """A text, in Markdown."""
+    """A record of a text, in Markdown."""
     tensor = TensorProto(
         dtype="DT_STRING",
         string_val=[value.encode()],
@@ -193,7 +193,7 @@ def text(tag: str, value: str) -> Any:
 
 
 def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None) -> Any:
-    """Precision and recall at a number of thresholds."""
+    """A record of precision and recall at several thresholds."""
     from tensorboard.plugins.pr_curve.plugin_data_pb2 import PrCurvePluginData
 
     count = min(num_thresholds, 127)
@@ -213,7 +213,7 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
 
 
 def hparams(parameters: dict[str, Any], metrics: dict[str, Any], discrete: dict[str, list[Any]]) -> list[Any]:
-    """The three records of a run with its parameters: what there is, what they were, that it has ended."""
+    """The three records of a run's hyperparameters: their definition, their values, and the end of the run."""
     from google.protobuf.struct_pb2 import ListValue, Value
     from tensorboard.plugins.hparams import metadata as names
     from tensorboard.plugins.hparams.api_pb2 import DataType, Experiment, HParamInfo, MetricInfo, MetricName, Status

@@ -1,4 +1,4 @@
-"""`SummaryWriter`: what happens during training, into files that TensorBoard shows."""
+"""`SummaryWriter`: logs a training to files for TensorBoard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FileWriter:
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 
     def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
-        """Write an event, at this time unless another is given."""
+        """Write an event, with the current time by default."""
         if step is not None:
             event.step = int(step)
         event.wall_time = time.time() if walltime is None else walltime
@@ -36,15 +36,15 @@ class FileWriter:
         self.add_event(event_pb2.Event(summary=record), global_step, walltime)
 
     def flush(self) -> None:
-        """Write out what waits."""
+        """Write out pending records."""
         self.event_writer.flush()
 
     def close(self) -> None:
-        """Write out what waits, and close the file."""
+        """Write out pending records, and close the file."""
         self.event_writer.close()
 
     def reopen(self) -> None:
-        """Go on in a new file, if this was closed."""
+        """Continue in a new file, if this one was closed."""
         self.event_writer.reopen()
 
     def get_logdir(self) -> str:
@@ -53,7 +53,7 @@ class FileWriter:
 
 
 class SummaryWriter:
-    """Writes numbers, images, texts and distributions for TensorBoard; by default into `runs/<date>_<host>`."""
+    """Writes scalars, images, texts and distributions for TensorBoard; by default into `runs/<date>_<host>`."""
 
     def __init__(self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
                  flush_secs: int = 120, filename_suffix: str = "") -> None:  # fmt: skip
@@ -92,12 +92,12 @@ class SummaryWriter:
 
     def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: float | None = None,
                    new_style: bool = False, double_precision: bool = False) -> None:  # fmt: skip
-        """A number at a step."""
+        """Log a scalar at a step."""
         self._add(summary.scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
 
     def add_scalars(self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: int | None = None,
                     walltime: float | None = None) -> None:  # fmt: skip
-        """Several numbers in one diagram, each written as a run of its own."""
+        """Log several scalars in one diagram, each written as a separate run."""
         walltime = time.time() if walltime is None else walltime
         base = self._get_file_writer().get_logdir()
         assert self.all_writers is not None
@@ -109,7 +109,7 @@ class SummaryWriter:
 
     def add_histogram(self, tag: str, values: Any, global_step: int | None = None, bins: Any = "tensorflow",
                       walltime: float | None = None, max_bins: int | None = None) -> None:  # fmt: skip
-        """How values are distributed at a step."""
+        """Log the distribution of values at a step."""
         if isinstance(bins, str) and bins == "tensorflow":
             bins = self.default_bins
         self._add(summary.histogram(tag, values, bins, max_bins), global_step, walltime)
@@ -117,7 +117,7 @@ class SummaryWriter:
     def add_histogram_raw(self, tag: str, min: Any, max: Any, num: Any, sum: Any, sum_squares: Any, bucket_limits: Any,
                           bucket_counts: Any, global_step: int | None = None,
                           walltime: float | None = None) -> None:  # fmt: skip
-        """A distribution that was counted already."""
+        """Log a distribution that is already counted."""
         if len(bucket_limits) != len(bucket_counts):
             raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
         record = summary.histogram_raw(
@@ -129,13 +129,13 @@ class SummaryWriter:
     def add_pr_curve(self, tag: str, labels: Any, predictions: Any, global_step: int | None = None,
                      num_thresholds: int = 127, weights: Any = None,
                      walltime: float | None = None) -> None:  # fmt: skip
-        """Precision against recall."""
+        """Log precision against recall."""
         self._add(summary.pr_curve(tag, labels, predictions, num_thresholds, weights), global_step, walltime)
 
     def add_hparams(self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any],
                     hparam_domain_discrete: dict[str, list[Any]] | None = None, run_name: str | None = None,
                     global_step: int | None = None) -> None:  # fmt: skip
-        """The parameters of a run, with what came out."""
+        """Log the hyperparameters of a run, with its metrics."""
         if type(hparam_dict) is not dict or type(metric_dict) is not dict:
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
         records = summary.hparams(hparam_dict, metric_dict, hparam_domain_discrete or {})
@@ -150,19 +150,19 @@ class SummaryWriter:
 
     def add_image(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
                   dataformats: str = "CHW") -> None:  # fmt: skip
-        """An image: floats from 0 to 1, or bytes."""
+        """Log an image: floats from 0 to 1, or bytes."""
         self._add(summary.image(tag, img_tensor, dataformats), global_step, walltime)
 
     def add_images(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
                    dataformats: str = "NCHW") -> None:  # fmt: skip
-        """Several images in a grid."""
+        """Log several images in a grid."""
         if isinstance(img_tensor, list):
             img_tensor = np.stack([summary.make_np(image) for image in img_tensor])
         self._add(summary.image(tag, img_tensor, dataformats), global_step, walltime)
 
     def add_figure(self, tag: str, figure: Any, global_step: int | None = None, close: bool = True,
                    walltime: float | None = None) -> None:  # fmt: skip
-        """A figure of Matplotlib's, or several."""
+        """Log a Matplotlib figure, or several."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         figures = figure if isinstance(figure, list) else [figure]
@@ -182,19 +182,19 @@ class SummaryWriter:
 
     def add_audio(self, tag: str, snd_tensor: Any, global_step: int | None = None, sample_rate: int = 44100,
                   walltime: float | None = None) -> None:  # fmt: skip
-        """Sound: numbers from -1 to 1."""
+        """Log sound: values from -1 to 1."""
         self._add(summary.audio(tag, snd_tensor, sample_rate), global_step, walltime)
 
     def add_text(
         self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
     ) -> None:
-        """A text, in Markdown."""
+        """Log a text, in Markdown."""
         self._add(summary.text(tag, text_string), global_step, walltime)
 
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
     ) -> None:
-        """Accepted with a warning: TensorBoard's graph needs tracing, which is not here."""
+        """Accepted with a warning: TensorBoard's graph needs tracing, which does not exist here."""
         warn_once("SummaryWriter.add_graph: Penlight does not trace models, so TensorBoard shows no graph of this one")
 
     def _refuse(self, *args: Any, **kwargs: Any) -> None:
@@ -210,12 +210,12 @@ class SummaryWriter:
     # ----- Files ------------------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Write out what waits."""
+        """Write out pending records."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
 
     def close(self) -> None:
-        """Write out what waits, and close the files; the next record opens new ones."""
+        """Write out pending records, and close the files; the next record opens new ones."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
             writer.close()

@@ -1,4 +1,4 @@
-"""The parts of data loading: how samples are fetched, merged into batches and carried between processes."""
+"""Internals of data loading: fetching samples, merging them into batches, sending them between processes."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""Memory that a worker shares with the main process, for batches.
+"""Shared memory for batches between a worker and the main process.
 
 Note [Batches between processes]
-A batch is pickled with its arrays left out of the pickle (protocol 5). Small arrays travel in the message beside it. A
-large one lies in a block: an anonymous memory file that both processes map. The worker writes it there, mostly by
-collating straight into it, the message names the block, and the main process makes its array over the same memory: nothing
-is copied. A block's descriptor travels once, with its first use. When the last array over a block is gone from both
-processes, the worker writes the next batch into it: its pages are in place already, which is what a fresh file for each
-batch would pay for. Blocks have no names, so nothing is left behind whichever process dies, and the size of /dev/shm
-does not matter. Whoever keeps all batches would keep a descriptor for each: beyond `_MOST` blocks a batch is copied
-through a file of its own. Where the system has no memory files, the bytes go through the pipe, from a thread.
+A batch is pickled with its arrays out of band (protocol 5). Small arrays are sent in the message itself. A large one is in a block: an
+anonymous memory file that both processes map. The worker writes it there, mostly by collating directly into it, the message names the
+block, and the main process creates its array over the same memory: nothing is copied. A block's descriptor is sent once, with its first
+use. When the last array over a block is gone from both processes, the worker reuses it for another batch: its pages are already mapped, a
+cost that a new file for each batch would have. Blocks have no names, so nothing remains if a process dies, and the size of /dev/shm does
+not matter. A program that keeps all batches would use a descriptor for each: beyond `_MOST` blocks a batch is copied through its own file.
+If the system has no memory files, a thread sends the bytes through the pipe.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _MOST = 16
 
 
 def memory_file(size: int) -> int | None:
-    """An anonymous file in memory, with its pages; None where that cannot be had."""
+    """An anonymous file in memory, with its pages; None if the system has none."""
     if not HAVE_MEMORY_FILES:
         return None
     try:
@@ -45,14 +44,14 @@ def memory_file(size: int) -> int | None:
 
 
 def send_descriptor(connection: Any, file: int) -> None:
-    """Send a file descriptor. `multiprocessing` has a function for that which waits for an answer, from Python 3.14 on everywhere; here another
-    thread reads what comes back on the connection, so that it would wait for ever."""
+    """Send a file descriptor. The function in `multiprocessing` waits for an answer (from Python 3.14 on everywhere); here another thread
+    reads from the connection, so it would wait forever."""
     with socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as wire:
         socket.send_fds(wire, [b"F"], [file])
 
 
 def receive_descriptor(connection: Any) -> int:
-    """The file descriptor that the other side has sent."""
+    """The file descriptor sent by the other side."""
     with socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as wire:
         _, files, _, _ = socket.recv_fds(wire, 1, 1)
     if not files:
@@ -61,17 +60,17 @@ def receive_descriptor(connection: Any) -> int:
 
 
 class _Block:
-    """One block, as its worker sees it."""
+    """One block, on the worker's side."""
 
     def __init__(self, number: int, file: int, size: int) -> None:
         self.number, self.size = number, size
         self.file: int | None = file  # until the main process has it
         self.memory = mmap.mmap(file, size)
         self.address = _address(np.frombuffer(self.memory, np.uint8))
-        self.holders = 0  # arrays over it here, and messages whose arrays the main process still has
+        self.holders = 0  # arrays over it here, and messages whose arrays the main process still uses
 
     def hand_over(self, connection: Any) -> None:
-        """Send the descriptor to the main process, which needs it once."""
+        """Send the descriptor to the main process, once."""
         assert self.file is not None
         send_descriptor(connection, self.file)
         self.forget_file()
@@ -88,21 +87,21 @@ class SharedBlocks:
     def __init__(self) -> None:
         self._blocks: list[_Block] = []
         self._by_address: dict[int, _Block] = {}
-        # Block numbers that lost a holder. Arrays die in any thread and at any moment, so this is all that they do.
+        # Indices of blocks that lost a holder. Arrays may die in any thread at any time, so they do nothing but append here.
         self._dropped: deque[int] = deque()
 
     def released(self, numbers: tuple[int, ...]) -> None:
-        """The main process has no more arrays over these blocks; called by the thread that reads its messages."""
+        """The main process no longer has arrays over these blocks; called by the thread that reads its messages."""
         self._dropped.extend(numbers)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """An array to collate into: in a block if it is large and there is one."""
+        """An array to collate into: in a block if it is large and a block is available."""
         size = math.prod(shape) * dtype.itemsize
         memory = self._lease(size) if size >= LARGE else None
         return np.empty(shape, dtype) if memory is None else np.ndarray(shape, dtype, memory)
 
     def placed(self, part: memoryview) -> _Block | None:
-        """The block that holds this memory, after copying it into one if it lies elsewhere; None if there is none."""
+        """The block that holds this memory, copied into one if it is elsewhere; None if no block is available."""
         memory = np.frombuffer(part, np.uint8)
         block = self._by_address.get(_address(memory))
         if block is None:
@@ -115,7 +114,7 @@ class SharedBlocks:
         return block
 
     def _lease(self, size: int) -> np.ndarray | None:
-        """The memory of a free block; the block is held as long as the array or a view of it lives."""
+        """The memory of a free block, which is held as long as the array or a view of it lives."""
         block = self._free_block(size)
         if block is None:
             return None
@@ -147,27 +146,27 @@ class SharedBlocks:
 
 
 class MappedBlocks:
-    """The blocks of one worker, as the main process sees them."""
+    """The blocks of one worker, on the side of the main process."""
 
     def __init__(self) -> None:
         self._memory: dict[int, mmap.mmap] = {}
         self._released: deque[int] = deque()
 
     def map(self, number: int, file: int) -> None:
-        """Map a block, whose descriptor has come; it is closed."""
+        """Map a block whose descriptor has arrived, and close the descriptor."""
         try:
             self._memory[number] = mmap.mmap(file, 0)
         finally:
             os.close(file)
 
     def lease(self, number: int, size: int) -> np.ndarray:
-        """The beginning of a block; the block is held as long as this array or a view of it lives."""
+        """The start of a block, which is held as long as this array or a view of it lives."""
         lease = np.ndarray((size,), np.uint8, self._memory[number])
         weakref.finalize(lease, self._released.append, number).atexit = False
         return lease
 
     def take_released(self) -> tuple[int, ...]:
-        """The blocks over which an array has died since the last call, to tell the worker."""
+        """The blocks that lost an array since the last call, to report to the worker."""
         return tuple(self._released.popleft() for _ in range(len(self._released)))
 
 

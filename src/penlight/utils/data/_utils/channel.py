@@ -1,4 +1,4 @@
-"""Objects from one process to another, over a `multiprocessing` connection: see Note [Batches between processes]."""
+"""Sends objects between processes over a `multiprocessing` connection: see Note [Batches between processes]."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from penlight.utils.data._utils import blocks
 from penlight.utils.data._utils.blocks import LARGE, MappedBlocks, SharedBlocks
 from penlight.utils.data._utils.exceptions import ExceptionWrapper
 
-# Where a part is: in the message, in a block that is mapped, in a block whose descriptor follows, in a file whose
-# descriptor follows, in a message of its own that follows.
+# The location of a part: in the message, in a mapped block, in a block whose descriptor follows, in a file whose descriptor follows, in a
+# separate message that follows.
 _INLINE, _BLOCK, _NEW_BLOCK, _FILE, _APART = range(5)
 _COUNT, _PART = struct.Struct("<I"), struct.Struct("<BIQ")
 
 
 def _array(dtype: str, shape: tuple[int, ...], memory: Any, strides: tuple[int, ...] | None) -> np.ndarray:
-    """An array over this memory. `np.dtype` of a name gives NumPy's own object, which a pickled dtype would not be."""
+    """An array over this memory. `np.dtype` of a name returns NumPy's singleton, unlike a pickled dtype."""
     return np.ndarray(shape, np.dtype(dtype), memory, 0, strides)
 
 
@@ -35,7 +35,7 @@ def _tensor(dtype: Any, shape: tuple[int, ...], memory: Any, strides: tuple[int,
 
 
 class _Pickler(reduction.ForkingPickler):
-    """Leaves the memory of arrays out, and refuses what would lose its history on the way."""
+    """Pickles without the memory of arrays, and refuses tensors that would lose their history."""
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is penlight.Tensor and not obj.requires_grad:
@@ -52,7 +52,7 @@ class _Pickler(reduction.ForkingPickler):
 
 
 def _described(rebuild: Any, dtype: Any, array: Any) -> Any:
-    """How to pickle an array without its memory. One that has gaps arrives without them."""
+    """The pickled form of an array without its memory. An array with gaps arrives without them."""
     if type(array) is not np.ndarray:
         return NotImplemented
     shape, strides = array.shape, None
@@ -65,7 +65,7 @@ def _described(rebuild: Any, dtype: Any, array: Any) -> Any:
 
 
 def _dumps(obj: Any) -> list[memoryview]:
-    """The pickle of `obj`, then the memory that was left out of it."""
+    """The pickle of `obj`, then the memory left out of it."""
     stream = io.BytesIO()
     buffers: list[pickle.PickleBuffer] = []
     _Pickler(stream, 5, True, buffers.append).dump(obj)
@@ -73,7 +73,7 @@ def _dumps(obj: Any) -> list[memoryview]:
 
 
 def _send_parts(connection: Any, parts: list[memoryview], shared: SharedBlocks | None = None) -> None:
-    """One message that says where each part is, with the small ones in it; then what follows it."""
+    """Send one message with the locations of all parts and the small parts themselves, then what follows it."""
     described, inline, following = [], [], []
     for part in parts:
         where, number = _INLINE, 0
@@ -89,7 +89,7 @@ def _send_parts(connection: Any, parts: list[memoryview], shared: SharedBlocks |
 
 
 def _sent_beside(connection: Any, part: memoryview, shared: SharedBlocks | None) -> tuple[int, int, Any]:
-    """Where a large part goes, in which block, and what is to be done after the message."""
+    """The location of a large part, its block, and the action after the message."""
     block = None if shared is None else shared.placed(part)
     if block is not None and block.file is None:
         return _BLOCK, block.number, lambda: None
@@ -130,7 +130,7 @@ def send(connection: Any, obj: Any) -> None:
 
 
 def receive(connection: Any, mapped: MappedBlocks | None = None) -> Any:
-    """The next object that the other side has sent. EOFError or OSError when it is gone."""
+    """The next object sent by the other side. Raises EOFError or OSError if it is gone."""
     message = memoryview(connection.recv_bytes())
     (count,) = _COUNT.unpack_from(message)
     start = _COUNT.size + count * _PART.size
@@ -168,7 +168,7 @@ def _can_pickle(obj: Any) -> bool:
 
 
 class Outbox:
-    """Sends results; without memory files from a thread, so that a full pipe does not hold up the next batch."""
+    """Sends results; without memory files from a thread, so that a full pipe does not delay the next batch."""
 
     def __init__(self, connection: Any, shared: SharedBlocks | None) -> None:
         self._connection, self._shared = connection, shared
@@ -185,11 +185,11 @@ class Outbox:
             pass
 
     def send(self, result: Any, where: str) -> None:
-        """Send a result; if it cannot be pickled, the reason is sent instead."""
+        """Send a result; if it cannot be pickled, send the reason instead."""
         try:
             parts = _dumps(result)
         except Exception:
-            # Either the batch cannot be pickled, or it is an exception of a type that cannot: its text still goes.
+            # Either the batch cannot be pickled, or an exception's type cannot: its text is sent.
             is_error = isinstance(result.data, ExceptionWrapper)
             failure = result.data if is_error else ExceptionWrapper(where=where)
             if is_error or not _can_pickle(failure):

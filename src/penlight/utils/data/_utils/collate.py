@@ -34,9 +34,9 @@ def _holds_text_or_objects(dtype: np.dtype[Any]) -> bool:
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays and numbers inside `data` as tensors; everything else as it is.
+    """NumPy arrays and scalars in `data` converted to tensors; everything else unchanged.
 
-    This is what `DataLoader` applies to each sample when it does not make batches.
+    `DataLoader` applies this to each sample if it does not make batches.
 
     >>> import numpy as np
     >>> from penlight.utils.data import default_convert
@@ -62,10 +62,9 @@ def default_convert(data: Any) -> Any:
 
 
 def collate(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
-    """Merge a list of samples into one, by the functions that `collate_fn_map` has for the types found in it.
+    """Merge a list of samples into one, by the functions in `collate_fn_map` for their types.
 
-    Collections are merged member by member. An exact type in the map wins over a base class, and of base classes the
-    first one listed.
+    Collections are merged member by member. An exact type in the map takes precedence over a base class, and among base classes the first one.
 
     >>> from penlight.utils.data._utils.collate import collate
     >>> collate([(1, "a"), (2, "b")], collate_fn_map={int: lambda batch, *, collate_fn_map: sum(batch),
@@ -100,7 +99,7 @@ _array_of, _edge_of, _requires_grad = map(attrgetter, ("_array", "_edge", "requi
 def _outside_of_graphs(batch: Any) -> bool:
     try:
         return all(map(is_, map(_edge_of, batch), repeat(NO_EDGE)))
-    except AttributeError:  # an edge that is made when it is asked for
+    except AttributeError:  # a stale edge
         return not any(map(_requires_grad, batch))
 
 
@@ -120,7 +119,7 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) 
 
 
 def _stacked(arrays: list[Any], dtype: np.dtype[Any]) -> np.ndarray | None:
-    """Arrays of one shape and this dtype along a new first dimension, by one copy; None for anything out of the ordinary."""
+    """Arrays of one shape and this dtype stacked along a new first dimension, by one copy; None in unusual cases."""
     shape = arrays[0].shape
     if not shape or set(map(type, arrays)) != {np.ndarray}:
         return None
@@ -130,7 +129,7 @@ def _stacked(arrays: list[Any], dtype: np.dtype[Any]) -> np.ndarray | None:
             return None
         np.concatenate(arrays, out=result.reshape(len(arrays) * shape[0], *shape[1:]), casting="no")
     except (TypeError, ValueError):
-        return None  # of several dtypes, or of several shapes beyond the first size
+        return None  # different dtypes, or shapes that differ after the first dimension
     return result
 
 
@@ -139,7 +138,7 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: _CollateMap | None = N
     first = batch[0]
     if _holds_text_or_objects(first.dtype):
         raise TypeError(default_collate_err_msg_format.format(first.dtype))
-    # One copy instead of a tensor for each array. Anything out of the ordinary takes the general way, with its errors.
+    # One copy instead of a tensor for each array. Unusual cases take the general path, with its errors.
     if first.dtype.isnative and first.dtype.kind in "biufc":
         stacked = _stacked(batch, np.dtype(first.dtype.str))
         if stacked is not None and min(min(array.strides) for array in batch) >= 0:
@@ -148,7 +147,7 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: _CollateMap | None = N
 
 
 def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
-    """NumPy numbers as a tensor of their type."""
+    """NumPy scalars as a tensor of their type."""
     return penlight.as_tensor(batch)
 
 
@@ -163,7 +162,7 @@ def collate_int_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> 
 
 
 def collate_str_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
-    """Texts stay the list they are."""
+    """A list of strings, unchanged."""
     return batch
 
 
@@ -179,7 +178,7 @@ default_collate_fn_map: _CollateMap = {
 
 
 def default_collate(batch: Any) -> Any:
-    """Merge samples into a batch: tensors and arrays are stacked, numbers become tensors, texts stay a list.
+    """Merge samples into a batch: tensors and arrays are stacked, scalars become tensors, strings stay a list.
 
     >>> from penlight.utils.data import default_collate
     >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
@@ -194,8 +193,8 @@ def default_collate(batch: Any) -> Any:
 def mapping_like(template: Mapping[Any, Any], make: Callable[[Any], Any]) -> Any:
     """A mapping like `template` with `make(key)` for each of its keys.
 
-    A mutable one is copied and updated, which keeps whatever else it carries; a type that allows neither that nor
-    construction from a dict becomes a dict.
+    A mutable one is copied and updated, which keeps its other attributes; a type that supports neither copying nor construction from a dict
+    becomes a dict.
     """
     try:
         if isinstance(template, MutableMapping):
@@ -208,7 +207,7 @@ def mapping_like(template: Mapping[Any, Any], make: Callable[[Any], Any]) -> Any
 
 
 def sequence_like(template: Any, count: int, make: Callable[[int], Any]) -> Any:
-    """A sequence like `template` with `make(0) ... make(count - 1)`; a list where its type cannot be made."""
+    """A sequence like `template` with `make(0) ... make(count - 1)`; a list if its type cannot be constructed."""
     try:
         if isinstance(template, MutableSequence):
             clone = copy.copy(template)

@@ -1,4 +1,4 @@
-"""An exception that travels from a worker to the process that waits for its data."""
+"""Carries an exception from a worker to the main process."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NoReturn
 
 
 class KeyErrorMessage(str):
-    """A text whose repr is itself: KeyError shows the repr of its argument, which would hide a traceback's lines."""
+    """A string whose repr is itself: KeyError shows the repr of its argument, which would escape the lines of a traceback."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 class ExceptionWrapper:
-    """The type and the formatted traceback of the exception that is being handled.
+    """The type and the formatted traceback of the current exception.
 
     >>> from penlight.utils.data._utils import ExceptionWrapper
     >>> try:
@@ -33,7 +33,7 @@ class ExceptionWrapper:
         self.exc_msg, self.where = "".join(traceback.format_exception(kind, error, trace)), where
 
     def reraise(self) -> NoReturn:
-        """Raise the exception here, with the traceback from there in its message."""
+        """Raise the exception here, with the worker's traceback in its message."""
         raise self._made_again(f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}")
 
     def _made_again(self, message: str) -> BaseException:
@@ -41,4 +41,4 @@ class ExceptionWrapper:
             return self.exc_type(message=message)
         with contextlib.suppress(Exception):
             return self.exc_type(KeyErrorMessage(message) if self.exc_type is KeyError else message)
-        return RuntimeError(message)  # one that needs other arguments cannot be made again: its text still arrives
+        return RuntimeError(message)  # the type needs other arguments: only its text arrives

@@ -17,7 +17,7 @@ from penlight.utils.data.dataset import Subset, TensorDataset
 
 
 class _BaseDatasetFetcher:
-    """Makes batches of a dataset: `fetch` takes a list of indices, or one index where there is no collation."""
+    """Makes batches of a dataset: `fetch` takes a list of indices, or one index if there is no collation."""
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
         self.dataset = dataset
@@ -25,7 +25,7 @@ class _BaseDatasetFetcher:
 
 
 class _IterableDatasetFetcher(_BaseDatasetFetcher):
-    """Takes the next samples of a stream; the index only says how many."""
+    """Takes the next samples of a stream; the index only gives their number."""
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
         super().__init__(dataset, auto_collation, collate_fn, drop_last)
@@ -57,17 +57,16 @@ class _MapDatasetFetcher(_BaseDatasetFetcher):
         if getattr(self.dataset, "__getitems__", None):
             return self.collate_fn(self.dataset.__getitems__(possibly_batched_index))
         look_up = getattr(type(self.dataset), "__getitem__", None)
-        if type(look_up) is FunctionType:  # called without the way through the type's slot for it
+        if type(look_up) is FunctionType:  # called directly, without the type's slot
             return self.collate_fn(list(map(MethodType(look_up, self.dataset), possibly_batched_index)))
         return self.collate_fn([self.dataset[index] for index in possibly_batched_index])
 
 
 # Note [Rows at once]
-# Most programs wrap tensors in a TensorDataset, perhaps split it, and collate by default. Indexing row by row and
-# stacking the rows gives what indexing by the whole list gives, at a hundredth of the price. The short cut is taken only
-# where nothing can tell the difference: these very classes (no subclass with its own idea of an item), plain tensors
-# outside of every graph, the stock collate function for them, plain integers within range. All else goes the long way,
-# errors included.
+# Most programs wrap tensors in a TensorDataset, perhaps split it, and collate by default. Indexing row by row and stacking the rows gives
+# the same as indexing by the full list, at a hundred times the cost. The shortcut is taken only if nothing can tell the difference: exactly
+# these classes (no subclass with its own items), plain tensors outside of every graph, the default collate function for them, plain
+# integers in range. Everything else takes the long path, errors included.
 def _rows_at_once(dataset: Any, indices: Any) -> list[Any] | None:
     """The default-collated batch of a TensorDataset by one indexing operation for each tensor; None if not applicable."""
     if type(indices) is not list or not indices:
@@ -95,8 +94,8 @@ def _rows_at_once(dataset: Any, indices: Any) -> list[Any] | None:
 
 def _rows(array: np.ndarray, rows: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     if not array.flags.c_contiguous:
-        return array[rows].view(dtype)  # `take` is the faster one, but copies all of an array that is not contiguous
-    # The indices are within range, some from the end; with mode="raise" `take` would need a copy of the result.
+        return array[rows].view(dtype)  # `take` is faster, but copies all of a non-contiguous array
+    # The indices are in range, some negative; with mode="raise" `take` would need a copy of the result.
     return array.take(rows, 0, empty((rows.size, *array.shape[1:]), dtype), mode="wrap")
 
 

@@ -1,4 +1,4 @@
-"""The main process's side of loading in worker processes."""
+"""Loading in worker processes: the side of the main process."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from penlight.utils.data._utils.worker import (
 )
 from penlight.utils.data.dataloader import DataLoader, _BaseDataLoaderIter, _DatasetKind
 
-# The main process's ends of all connections to workers. A forked worker closes its copies of them.
+# The main process's ends of all connections to workers. A forked worker closes its copies.
 _open_ends: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class _Pool:
-    """The worker processes of one iterator. It holds no reference to the iterator, whose end is the pool's end."""
+    """The worker processes of one iterator. It does not refer to the iterator; when that is gone, the pool shuts down."""
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -47,7 +47,7 @@ class _Pool:
         """Start one more worker."""
         ours, theirs = self._context.Pipe(duplex=True)
         _open_ends.add(ours)
-        # Another start method copies no connections, and pickling them would.
+        # Other start methods do not copy connections, and would have to pickle them.
         inherited = list(_open_ends) if self._context.get_start_method() == "fork" else []
         process = self._context.Process(target=_worker_loop, args=(setup, theirs, inherited), daemon=True)
         try:
@@ -63,7 +63,7 @@ class _Pool:
         self.mapped.append(MappedBlocks())
 
     def send(self, worker: int, epoch: int, number: int, index: Any = None) -> None:
-        """Hand a task to a worker, with the blocks that it may use again."""
+        """Send a task to a worker, with the blocks that it may reuse."""
         released = self.mapped[worker].take_released()
         channel.send(self.connections[worker], Task(epoch, number, index, released))
 
@@ -72,7 +72,7 @@ class _Pool:
         return channel.receive(self.connections[worker], self.mapped[worker])
 
     def shutdown(self) -> None:
-        """Tell the workers to stop by hanging up, and see them off: none is left behind."""
+        """Stop the workers by closing the connections, and wait for them: none is left behind."""
         if os.getpid() != self._owner:
             return
         for connection in self.connections:
@@ -107,7 +107,7 @@ def _why_it_ended(process: Any) -> str:
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Hands out tasks to the workers in turn, and their batches in the order of the tasks."""
+    """Sends tasks to the workers in turn, and returns their batches in the order of the tasks."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
@@ -142,20 +142,20 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         )
 
     def _reset(self, loader: DataLoader[Any]) -> None:
-        """Begin a new epoch with the same workers (`persistent_workers=True`)."""
+        """Start a new epoch with the same workers (`persistent_workers=True`)."""
         super()._reset(loader)
         self._epoch += 1
         for worker in range(self._num_workers):
-            # What the previous epoch left undone or unread carries its number, and is dropped on both sides.
+            # Unfinished or unread tasks of the previous epoch carry its number, and both sides drop them.
             self._pool.send(worker, self._epoch, BEGIN_EPOCH)
         self._start_epoch()
 
     def _start_epoch(self) -> None:
         self._sent = 0
-        self._pending: deque[tuple[int, int]] = deque()  # (task, worker) in the order they were handed out
+        self._pending: deque[tuple[int, int]] = deque()  # (task, worker) in the order they were sent
         self._arrived: dict[int, Any] = {}
-        self._active = [True] * self._num_workers  # has, as far as is known, more to give in this epoch
-        self._busy = [0] * self._num_workers  # tasks handed out and not yet given on
+        self._active = [True] * self._num_workers  # may have more data in this epoch
+        self._busy = [0] * self._num_workers  # tasks sent and not yet returned
         self._turns = cycle(range(self._num_workers))
         for _ in range(self._prefetch_factor * self._num_workers):
             self._hand_out_task()
@@ -174,7 +174,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         try:  # noqa: SIM105
             self._pool.send(worker, self._epoch, self._sent, index)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # It has died, which is reported when its batch is waited for.
+            pass  # It has died, which is reported when its batch is awaited.
         self._pending.append((self._sent, worker))
         self._busy[worker] += 1
         self._sent += 1
@@ -193,12 +193,12 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._receive(worker)
 
     def _drop_unanswered(self) -> None:
-        """Forget tasks at the head that went to a worker which has nothing more."""
+        """Forget the first tasks if their worker has no more data."""
         while self._pending and not self._active[self._pending[0][1]] and self._pending[0][0] not in self._arrived:
             self._pending.popleft()
 
     def _next_to_give(self) -> tuple[int, int]:
-        """The task whose batch comes next: the oldest, or with `in_order=False` whichever has arrived."""
+        """The task whose batch comes next: the oldest or, with `in_order=False`, any that has arrived."""
         if not self._in_order and self._arrived:
             first = next(iter(self._arrived))
             return next(task for task in self._pending if task[0] == first)
@@ -212,7 +212,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         return data
 
     def _receive(self, wanted: int) -> None:
-        """Wait until something arrives and take it in: from the wanted worker if it has something, else from all."""
+        """Wait for a message and process it: from the wanted worker if it has one, else from all."""
         active = [worker for worker in range(self._num_workers) if self._active[worker]]
         by_source = {self._pool.connections[worker]: worker for worker in active}
         sentinels = {self._workers[worker].sentinel: worker for worker in active}
@@ -220,7 +220,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if not ready:
             raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
         talking = {by_source[source] for source in ready if source in by_source}
-        # Whoever has died may have spoken before: death counts once there is nothing left to hear.
+        # A dead worker may have sent something before: its death counts once nothing is left to read.
         ended = {sentinels[source] for source in ready if source in sentinels} - talking
         for worker in [wanted] if wanted in talking and self._in_order else talking:
             try:
@@ -236,7 +236,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if isinstance(result.data, EndOfStream) and self._dataset_kind == _DatasetKind.Iterable:
             self._active[result.data.worker_id] = False
             if not self._persistent_workers:
-                self._pool.connections[result.data.worker_id].close()  # which lets it exit
+                self._pool.connections[result.data.worker_id].close()  # makes it exit
             self._hand_out_task()
             return
         self._arrived[result.number] = result.data
@@ -251,7 +251,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 
 def start_workers(loader: DataLoader[Any]) -> _MultiProcessingDataLoaderIter:
-    """An iterator with worker processes; explains why it cannot start them if that is a matter of pickling."""
+    """An iterator with worker processes; if they cannot be started because of pickling, the error explains it."""
     try:
         return _MultiProcessingDataLoaderIter(loader)
     except (TypeError, AttributeError, PicklingError) as error:

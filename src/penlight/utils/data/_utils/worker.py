@@ -1,4 +1,4 @@
-"""What runs in a worker process: wait for a task, fetch its batch, send it back."""
+"""The loop of a worker process: wait for a task, fetch its batch, send it back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATUS_CHECK_INTERVAL = 5.0
 
 
 class WorkerInfo(NamedTuple):
-    """Which worker this is, of how many, with which seed and which copy of the dataset."""
+    """The id of a worker, the number of workers, its seed and its copy of the dataset."""
 
     id: int
     num_workers: int
@@ -36,12 +36,12 @@ _worker_info: WorkerInfo | None = None
 
 @example("torch.utils.data.get_worker_info() is None", "True")
 def get_worker_info() -> WorkerInfo | None:
-    """The `WorkerInfo` of the worker process this is called in; None in the main process."""
+    """The `WorkerInfo` of the current worker process; None in the main process."""
     return _worker_info
 
 
 class WorkerSetup(NamedTuple):
-    """What a worker is started with."""
+    """The arguments with which a worker is started."""
 
     kind: int
     dataset: Any
@@ -55,9 +55,9 @@ class WorkerSetup(NamedTuple):
 
 
 class Task(NamedTuple):
-    """To a worker: fetch the batch of these indices. `index` is None for 'a new epoch begins'.
+    """To a worker: fetch the batch of these indices. An `index` of None starts a new epoch.
 
-    `released` are the blocks of memory that the main process has no more arrays over, once for each array.
+    `released` are the memory blocks over which the main process no longer has arrays, once for each array.
     """
 
     epoch: int
@@ -75,7 +75,7 @@ class Result(NamedTuple):
 
 
 class EndOfStream(NamedTuple):
-    """From a worker whose IterableDataset has nothing more."""
+    """From a worker whose IterableDataset is exhausted."""
 
     worker_id: int
 
@@ -85,7 +85,7 @@ BEGIN_EPOCH = -1
 
 
 def _seed_everything(base_seed: int, worker_id: int) -> int:
-    """Seed Python, Penlight and NumPy for this worker as PyTorch does; gives the seed."""
+    """Seed Python, Penlight and NumPy for this worker as PyTorch does; returns the seed."""
     seed = base_seed + worker_id
     random.seed(seed)
     penlight.manual_seed(seed)
@@ -94,15 +94,15 @@ def _seed_everything(base_seed: int, worker_id: int) -> int:
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
-    """Four numbers to seed NumPy's generator with. Python's is of the same kind: a mixed seed keeps their streams apart."""
+    """Four numbers that seed NumPy's generator. Python's is of the same kind, so mixing the seed keeps their streams different."""
     entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
     return SeedSequence(entropy).generate_state(4).tolist()
 
 
 class _Inbox:
-    """Reads tasks in a thread of its own, so that the main process never waits to hand one over.
+    """Reads tasks in its own thread, so that the main process never waits when it sends one.
 
-    It also notices, between two tasks or in the middle of one, that the main process has hung up or died.
+    It also detects, between or during tasks, that the main process has closed the connection or died.
     """
 
     def __init__(self, connection: Any, shared: Any) -> None:
@@ -133,7 +133,7 @@ class _Inbox:
             self._tasks.put(None)
 
     def next(self) -> Task | None:
-        """The next task of the current epoch; None when there will be no more."""
+        """The next task of the current epoch; None if there are no more."""
         while (task := self._tasks.get()) is not None and not self.closed:
             if task.epoch == self.epoch:
                 return task
@@ -168,14 +168,14 @@ class _Worker:
         self._fetcher = _DatasetKind.create_fetcher(s.kind, s.dataset, s.auto_collation, s.collate_fn, s.drop_last)
 
     def begin_epoch(self) -> None:
-        """Start over: a stream is iterated anew."""
+        """Start an epoch: a stream is iterated again from its start."""
         self.ended = False
         if self._fetcher is not None:
             self._broken = None
             self._guarded(self._make_fetcher)
 
     def run(self, index: Any) -> Any:
-        """The batch for `index`, or what happened instead."""
+        """The batch for `index`, or the exception or end of stream."""
         from penlight.utils.data.dataloader import _DatasetKind
 
         if self._broken is not None:
@@ -192,8 +192,8 @@ class _Worker:
 def _worker_loop(setup: WorkerSetup, connection: Any, inherited: list[Any]) -> None:
     """The main function of a worker process.
 
-    `inherited` are connections of the main process that a fork has copied: they are closed here, since as long as a copy
-    is open nobody would notice that the main process has closed its own.
+    `inherited` are connections of the main process that a fork has copied. They are closed here: while a copy is open, no worker would
+    notice that the main process has closed its own.
     """
     from penlight.utils.data._utils import blocks, channel
 
@@ -216,6 +216,6 @@ def _worker_loop(setup: WorkerSetup, connection: Any, inherited: list[Any]) -> N
             if not worker.ended:
                 outbox.send(Result(task.epoch, task.number, worker.run(task.index)), worker.where)
     except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
-        pass  # The main process is interrupted too, and shows it; or it no longer wants the data.
+        pass  # The main process is interrupted too, and reports it; or it no longer needs the data.
     finally:
         let_interrupts(False)
