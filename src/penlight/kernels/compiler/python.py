@@ -5,7 +5,7 @@ A kernel is a function of scalars, or of scalars and flat arrays, in a small par
 `while`, `for` over a `range`, over a tuple whose length is known or over what a generator of the module yields, `break`,
 `continue`, `return`; ranges marked `reassociated` or `simd`; arithmetic, comparisons,
 `and`, `or`, `not`; `min` and `max` of two, `abs`, `int`, `float`, `round` (to even), `fma` and `checked` of
-loops.py, functions of `math`, `np.add` and `np.multiply`; numbers and tuples of the module; `zip` of tuples; and calls of other
+loops.py, functions of `math`; numbers and tuples of the module; `zip` of tuples; and calls of other
 functions, of scalars or of arrays, whose code is repeated. The code of a generator is repeated around the body of the loop
 over it: so kernels share a nest of loops. `math.floor` and its like stay floats. An object of a class of the module is its
 attributes, and the code of its methods is repeated, too. What else a function says raises NotImplementedError when it
@@ -420,9 +420,6 @@ class Reader:
         match function:
             case ast.Name(name) if name in _BUILTINS:
                 return self._builtin(name, [self.value(argument, scope) for argument in arguments])
-            case ast.Attribute(ast.Name("np"), "add" | "multiply" as name):
-                a, b = [self.value(argument, scope) for argument in arguments]
-                return self._arithmetic(ast.Add() if name == "add" else ast.Mult(), a, b)
             case ast.Attribute(ast.Name("math"), "isnan"):
                 (x,) = [self.value(argument, scope) for argument in arguments]
                 return self._relation(ast.NotEq(), x, x)
