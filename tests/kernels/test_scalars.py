@@ -9,7 +9,7 @@ import pytest
 
 from penlight.kernels import executable, scalars, special
 from penlight.kernels.compiler import load
-from penlight.kernels.special.common import horner
+from penlight.kernels.special.common import horner, rational
 from penlight.kernels.special.incomplete_gamma import gammainc
 
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 7.0, 9.5, 25.0, -2.5, 1e-30, 1e30, np.inf, -np.inf, np.nan]
@@ -55,6 +55,21 @@ def test_machine_code_and_the_interpreter_agree(name: str, dtype: type, monkeypa
         # NumPy 2.5 and the C library differ in the last digit of an angle, which is multiplied by the degree, up to 1,000.
         tolerance, least = 1e-11, 1e-12
     np.testing.assert_allclose(made, wanted, rtol=tolerance, atol=least)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_python_and_the_interpreter_agree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    interpreted(monkeypatch)
+    a, b = arguments(name, np.float64)
+    wanted = getattr(special, name)(a, b)
+    for first in range(len(FIRST), len(a), 100):  # without the edges, at which Python raises errors
+        few = slice(first, first + 100)
+        made = getattr(special, name)(a[few], b[few])
+        np.testing.assert_allclose(made, wanted[few], rtol=1e-11, atol=1e-12)
+
+
+def test_polynomials_of_floats_are_floats() -> None:
+    assert type(horner((1.0, 2.0, 3.0), 0.5)) is type(rational((1.0, 2.0), (3.0,), 0.5)) is float
 
 
 SCALE = 0.5

@@ -23,6 +23,7 @@ import numpy as np
 from .call import Unfit
 from .lazy import lazy_import
 from .numpy_warnings import silent
+from .special import MOST_IN_PYTHON
 from .waiting_threads import over
 
 load = lazy_import(globals(), "load", ".compiler.load")
@@ -33,20 +34,16 @@ FUNCTIONS: list[Any] = []  # all that `elementwise` has marked
 _GRAIN = 1 << 13  # elements that are worth a thread
 
 
-def elementwise(function: Any, in_dtype: bool = False, most_in_python: int = 100) -> Any:
-    """Mark a function of scalars that is applied to arrays. It is computed in float64.
-
-    Up to `most_in_python` elements, calls of the function take no longer than the interpreter of IR, whose time hardly depends on
-    their number.
-    """
-    function.in_dtype, function.most_in_python = in_dtype, most_in_python
+def elementwise(function: Any, in_dtype: bool = False) -> Any:
+    """Mark a function of scalars that is applied to arrays. It is computed in float64."""
+    function.in_dtype = in_dtype
     FUNCTIONS.append(function)
     return function
 
 
 def elementwise_in_dtype(function: Any) -> Any:
     """The same for a function that is computed in the dtype of its arrays."""
-    return elementwise(function, True, 256)
+    return elementwise(function, True)
 
 
 def wide(function: Any) -> Any:
@@ -98,7 +95,7 @@ def _run(
     function: Callable[..., float], char: str, count: int, shape: tuple[int, ...], arrays: Any, steps: list[int]
 ) -> Array:
     run = _entry(function, char)
-    if run.address is None and count <= function.most_in_python and (char == "d" or not function.in_dtype):  # type: ignore[attr-defined]
+    if run.address is None and count <= MOST_IN_PYTHON and (char == "d" or not function.in_dtype):  # type: ignore[attr-defined]
         made = _one_by_one(function, char, count, shape, arrays, steps)
         if made is not None:
             return made

@@ -128,7 +128,7 @@ def _reductions() -> Iterator[tuple[str, Kernel]]:
 CHOICES: dict[str, tuple[Any, ...]] = {
     "kind": ("float32", "float64"), "mode": ("nearest", "bilinear"), "padding": ("zeros", "reflection"), "dims": (2, 3),
 }  # fmt: skip
-FLAT = (twister.uniform24, twister.uniform53)
+FLAT = (twister.twist, twister.uniform24, twister.uniform53)
 FLOATS = ("float32", "float64")
 
 

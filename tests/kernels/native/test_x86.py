@@ -24,8 +24,6 @@ from penlight.kernels.native._x86 import (
 ENCODINGS = [
     (lambda a: a.binary("vaddps", 1, 2, 3), "c4e16c58cb"),
     (lambda a: a.binary("vsubps", 9, 10, 11), "c4412c5ccb"),
-    (lambda a: a.shift("vpslld", 9, 3, 23), "c4e13572f317"),
-    (lambda a: a.shift("vpsrad", 3, 9, 1), "c4c16572e101"),
     (lambda a: a.move(1, 9), "c4c17c10c9"),
     (lambda a: a.store(Address(R9, R10, 96), 13), "c4017c11ac1160000000"),
     (lambda a: a.broadcast(3, Address(RSP, None, 8)), "c4e27d189c2408000000"),

@@ -4,7 +4,7 @@ Note [What a kernel may say]
 A kernel is a function of scalars, or of scalars and flat arrays, in a small part of Python: assignments, `if`,
 `while`, `for` over a `range`, over a tuple of known length or over a generator of the module, `break`, `continue`, `return`;
 ranges marked `reassociated` or `simd`; arithmetic, comparisons, `and`, `or`, `not`; `min` and `max` of two, `abs`, `int`,
-`float`, `round` (to even), `fma` and `checked` of loops.py, functions of `math`, `np.add` and `np.multiply`; numbers and tuples
+`float`, `round` (to even), `fma` and `checked` of loops.py, functions of `math`; numbers and tuples
 of the module; `zip` of tuples; and calls of other functions, of scalars or arrays, which are inlined. A generator is inlined
 around the body of the loop over it: so kernels can share a loop nest. `math.floor` and the like return floats. An object of a
 class of the module is represented by its attributes, and its methods are inlined, too. Anything else raises NotImplementedError
@@ -419,9 +419,6 @@ class Reader:
         match function:
             case ast.Name(name) if name in _BUILTINS:
                 return self._builtin(name, [self.value(argument, scope) for argument in arguments])
-            case ast.Attribute(ast.Name("np"), "add" | "multiply" as name):
-                a, b = [self.value(argument, scope) for argument in arguments]
-                return self._arithmetic(ast.Add() if name == "add" else ast.Mult(), a, b)
             case ast.Attribute(ast.Name("math"), "isnan"):
                 (x,) = [self.value(argument, scope) for argument in arguments]
                 return self._relation(ast.NotEq(), x, x)

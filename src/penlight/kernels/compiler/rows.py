@@ -62,6 +62,10 @@ class Array:
     def __init__(self, rows: Rows, buffer: int, start: Op, offset: Op | None = None) -> None:
         self.rows, self.buffer, self.start, self.offset = rows, buffer, start, offset
 
+    def ahead(self, count: int) -> Array:
+        """The same array, so many elements ahead."""
+        return Array(self.rows, self.buffer, self.start, self.rows.build.const(count, I64))
+
     @property
     def _kind(self) -> Buffer:
         return self.rows.buffers[self.buffer]

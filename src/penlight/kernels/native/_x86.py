@@ -51,14 +51,12 @@ _W = 0x80  # OR-ed into `pp`: the prefix's bit W, which a few instructions need
 # name: (opcode, space, pp) of instructions `name target, first, second`, whose second source may be memory.
 _BINARY = {
     "vaddps": (0x58, 1, 0), "vsubps": (0x5C, 1, 0),
-    "vandps": (0x54, 1, 0), "vxorps": (0x57, 1, 0), "vaddpd": (0x58, 1, 1),
+    "vxorps": (0x57, 1, 0), "vaddpd": (0x58, 1, 1),
     "vfmadd231ps": (0xB8, 2, 1), "vfmadd231pd": (0xB8, 2, 1 | _W),
     "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vhaddpd": (0x7C, 1, 1),
 }  # fmt: skip
 # Modes of rounding to an integer.
 ROUNDINGS = {"nearest": 0, "floor": 1, "ceil": 2, "trunc": 3}
-# Shifts of each lane by a fixed count: (opcode, its extension).
-_SHIFTS = {"vpsrld": (0x72, 2), "vpsrad": (0x72, 4), "vpslld": (0x72, 6)}
 
 
 # Conditions of jumps, moves and bytes: the low four bits of their opcodes. "above" compares unsigned: negative integers are above all others.
@@ -84,11 +82,6 @@ class Assembler:
         """target = first `name` second."""
         opcode, space, pp = _BINARY[name]
         self._vector(opcode, space, pp, target, second, first)
-
-    def shift(self, name: str, target: int, source: int, count: int) -> None:
-        """Shift each 32-bit lane, or 64-bit lane."""
-        opcode, extension = _SHIFTS[name]
-        self._vector(opcode, 1, 1, extension, source, target, bytes((count,)))
 
     def move(self, target: int, source: Operand) -> None:
         """Load a vector from memory, or copy a register."""

@@ -282,7 +282,7 @@ class Engine:
 
     def _state(self) -> np.ndarray | None:
         """The words of NumPy's generator as a view of its memory; None where there is no machine code."""
-        if not executable.available():
+        if not executable.compiles():
             return None
         bits = self._twister() if self._fresh else self._bits
         of, state = self._memory

@@ -10,7 +10,6 @@ float64 until they no longer count, of each element as many as it needs: Note [F
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 from ..scalars import apply, constant, elementwise
@@ -68,7 +67,7 @@ def dirichlet_grad(x: Any, alpha: Any, total: Any) -> Any:
     return apply(_dirichlet_grad, x, alpha, total)
 
 
-@partial(elementwise, most_in_python=24)
+@elementwise
 def _dirichlet_grad(x: float, a: float, t: float) -> float:
     if x * t <= a and x < 0.9:
         start = math.log(x) + digamma_of_number(t) - digamma_from_one(a + 1.0)

@@ -6,15 +6,13 @@ Each word depends on those 624, 623 and 227 words before it. So if all words sta
 from __future__ import annotations
 
 import ctypes
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .. import call, executable
+from .. import native
 from ..compiler.rows import Rows
 from ..compiler.values import as_float, as_integer, cast, logical_right
-from ..native._x86 import RDI, RDX, RSI, Address, Assembler, Pooled
 
 WORDS = 624  # of the state
 _MIDDLE = 397
@@ -48,51 +46,28 @@ def draw(state: np.ndarray, blocks: int, out: np.ndarray) -> None:
     words[:WORDS] = state
     if not out.flags.c_contiguous or out.dtype != np.uint32 or out.size != blocks * WORDS:
         raise ValueError("draw() writes whole blocks of uint32")
-    _twist()(blocks * WORDS // 8, words, out)
+    native.kernel(twist, flat=True).run(0, out.size, words.view(np.float32), out.view(np.float32))
     state[...] = words[-WORDS:]
 
 
-@lru_cache(1)
-def _twist() -> Any:
+def twist(b: Rows) -> None:
     """Makes new words behind those that are there, and writes them tempered to `out`."""
-    asm = Assembler()
-    for pointer in (RSI, RDX):
-        asm.load_register(pointer, Address(pointer, None, executable.DATA_OFFSET))
-    constants = {bits: 15 - i for i, bits in enumerate((_UPPER, _MATRIX, _FIRST_MASK, _SECOND_MASK))}
-    for bits, register in constants.items():
-        asm.move(register, Pooled(bits))
-    asm.label("eight")
-    asm.move(0, Address(RSI))
-    asm.move(1, Address(RSI, None, 4))
-    asm.binary("vxorps", 0, 0, 1)
-    asm.binary("vandps", 0, 0, constants[_UPPER])
-    asm.binary("vxorps", 0, 0, 1)  # the upper bit of the first, the others of the second
-    asm.shift("vpsrld", 0, 0, 1)
-    asm.shift("vpslld", 1, 1, 31)
-    asm.shift("vpsrad", 1, 1, 31)
-    asm.binary("vandps", 1, 1, constants[_MATRIX])
-    asm.binary("vxorps", 0, 0, 1)
-    asm.binary("vxorps", 0, 0, Address(RSI, None, 4 * _MIDDLE))
-    asm.store(Address(RSI, None, 4 * WORDS), 0)
-    for shift, count, mask in (
-        ("vpsrld", 11, 0),
-        ("vpslld", 7, _FIRST_MASK),
-        ("vpslld", 15, _SECOND_MASK),
-        ("vpsrld", 18, 0),
-    ):
-        asm.shift(shift, 1, 0, count)
-        if mask:
-            asm.binary("vandps", 1, 1, constants[mask])
-        asm.binary("vxorps", 0, 0, 1)
-    asm.store(Address(RDX), 0)
-    asm.add_number(RSI, 32)
-    asm.add_number(RDX, 32)
-    asm.add_number(RDI, -1)
-    asm.jump("eight", "not zero")
-    asm.forget_upper()
-    asm.leave()
-    signature = f"vectors, words: written u32[8 * vectors + {WORDS}], out: written u32[8 * vectors]"
-    return call.load(asm.finish(), signature)
+    words, out = b.array(), b.array()
+    following, middle, new = words.ahead(1), words.ahead(_MIDDLE), words.ahead(WORDS)
+
+    def element() -> None:
+        first, second = as_integer(words.load()), as_integer(following.load())
+        joined = (first ^ second) & _UPPER ^ second  # the upper bit of the first, the others of the second
+        odd = second << 31 >> 31
+        word = logical_right(joined, 1) ^ (odd & _MATRIX) ^ as_integer(middle.load())
+        new.store(as_float(word))
+        word ^= logical_right(word, 11)
+        word ^= word << 7 & _FIRST_MASK
+        word ^= word << 15 & _SECOND_MASK
+        word ^= logical_right(word, 18)
+        out.store(as_float(word))
+
+    b.each(element, unroll=1)
 
 
 def uniform24(b: Rows) -> None:

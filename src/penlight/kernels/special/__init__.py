@@ -15,6 +15,7 @@ from .. import executable
 # Thresholds. What goes element by element, and what as bodies of NumPy, in blocks.
 # Elements that go one by one: a kernel takes dozens of calls of NumPy, each as long as the C library for some ten elements
 MOST_ONE_BY_ONE = 128
+MOST_IN_PYTHON = 200  # elements of a function of scalars: it takes 2 to 10 µs for each, the interpreter of IR 0.5 ms and more for any number
 MOST_BY_SCIPY = 1 << 11  # elements; more are done as fast by blocks, unless by_scipy.py says otherwise of a function
 MOST_DEGREE = 24  # of a polynomial that is a kernel of its own: each degree is compiled
 

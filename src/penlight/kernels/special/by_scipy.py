@@ -1,4 +1,4 @@
-"""Special functions by SciPy, where it is installed and no machine code runs: of few numbers its loops in C are up to 300 times as fast as ours.
+"""Special functions by SciPy, where it is installed and no machine code runs: of few numbers its loops in C are up to 60 times as fast as ours.
 
 They differ from ours by rounding. At poles, beyond the range of floats and at NaN the two libraries differ by more, so SciPy is asked only where
 all numbers lie in an interval in which it is known not to be (tests/kernels/test_by_scipy.py).

@@ -40,8 +40,8 @@ _SPLIT = 134217729.0  # 2**27 + 1 cuts a float64 into two halves of 26 bits
 
 
 def horner(coefficients: Sequence[float], x: Any) -> Any:
-    """The polynomial with these coefficients, highest degree first, in a fresh buffer."""
-    result = np.multiply(x, coefficients[0])
+    """The polynomial with these coefficients, highest degree first, of an array (in a fresh buffer) or of a float."""
+    result = x * coefficients[0]
     for c in coefficients[1:-1]:
         result += c
         result *= x
@@ -51,7 +51,7 @@ def horner(coefficients: Sequence[float], x: Any) -> Any:
 
 def horner_monic(coefficients: Sequence[float], x: Any) -> Any:
     """As `horner`, with a leading coefficient of one that is not listed."""
-    result = np.add(x, coefficients[0])
+    result = x + coefficients[0]
     for c in coefficients[1:]:
         result *= x
         result += c

@@ -7,7 +7,6 @@ each element what its region takes: Note [Functions of scalars] in `scalars`.
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import numpy as np
 
@@ -114,7 +113,7 @@ def _regularised(a: Array, x: Array, sign: float) -> Array:
     return result if dtype == kind else result.astype(dtype)
 
 
-@partial(elementwise, most_in_python=24)
+@elementwise
 def _incomplete(a: float, x: float, counts: float) -> float:
     """P, or Q if `counts` is negative, of which a part below it is left out. The values at zero and infinity are looked for in torch's order."""
     lower, eps = 1.0 if counts > 0.0 else 0.0, abs(counts)
