@@ -1,10 +1,11 @@
-"""Conversions of float16 by integer arithmetic are NumPy's in every bit."""
+"""Conversions of float16 by integer arithmetic, and its rounding to integers by any backend, are NumPy's in every bit."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import penlight as torch
 from penlight.kernels.copies.convert import to_half, to_single
 
 ALL = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
@@ -46,3 +47,10 @@ def test_to_half(name: str) -> None:
     for x in (CASES[name], CASES[name][~np.isnan(CASES[name])]):
         with np.errstate(all="ignore"):
             assert same(to_half(x), x.astype(np.float16))
+
+
+@pytest.mark.parametrize("name", ["floor", "ceil", "trunc", "round"])
+def test_rounding_to_integers(name: str) -> None:
+    made = getattr(torch, name)(torch.from_numpy(ALL.copy())).numpy()
+    with np.errstate(all="ignore"):  # signalling NaN
+        assert same(made, getattr(np, name)(ALL))

@@ -397,12 +397,22 @@ class Emitter:
         return self._chosen(op.type, is_zero, zero, self._chosen(op.type, is_minus, negative, made))
 
     def _intrinsic(self, op: Op) -> str:
-        called = _ROUNDINGS[op.attribute] if op.name == "round" else _INTRINSICS[op.name]
-        name, written = f"@llvm.{called}.{_suffix(op.type)}", _written(op.type)
-        self.declared.add(f"declare {written} {name}({', '.join([written] * len(op.operands))})")
-        return self._new(f"call {written} {name}({', '.join(map(self.typed, op.operands))})")
+        return self._intrinsic_call(_INTRINSICS[op.name], op.type, *map(self.typed, op.operands))
 
-    _emit_fma = _emit_abs = _emit_sqrt = _emit_round = _intrinsic
+    _emit_fma = _emit_abs = _emit_sqrt = _intrinsic
+
+    def _intrinsic_call(self, called: str, type_: Type, *operands: str) -> str:
+        name, written = f"@llvm.{called}.{_suffix(type_)}", _written(type_)
+        self.declared.add(f"declare {written} {name}({', '.join([written] * len(operands))})")
+        return self._new(f"call {written} {name}({', '.join(operands)})")
+
+    def _emit_round(self, op: Op) -> str:
+        (source,) = op.operands
+        rounded = self.typed(source)
+        if source.name == "cast" and source.operands[0].type.element == "f16":
+            # Without the fence LLVM rounds float16 itself, for which most processors have no instruction: lane by lane.
+            rounded = f"{_written(op.type)} {self._intrinsic_call('arithmetic.fence', op.type, rounded)}"
+        return self._intrinsic_call(_ROUNDINGS[op.attribute], op.type, rounded)
 
     def _emit_neg(self, op: Op) -> str:
         return self._new(f"fneg {self.typed(op.operands[0])}")
