@@ -252,9 +252,7 @@ def __getattr__(name: str) -> _Any:
     raise _importlib.import_module("._refused", __package__).missing("torch", name)
 
 
-_AT_FIRST = set(globals())  # modules that are imported later are public only if a table says so
-
-
 def __dir__() -> list[str]:
-    later = {name for name in globals() if name not in _AT_FIRST and isinstance(globals()[name], type(_sys))}
-    return sorted({*globals(), *_LAZY, *_LAZY_NAMES} - {"annotations", *later.difference(_LAZY)})
+    public = {*_LAZY, "autograd", "ops", "random"}  # of the modules, which all are attributes once they are imported
+    modules = {name for name, value in globals().items() if isinstance(value, type(_sys))}
+    return sorted({*globals(), *_LAZY, *_LAZY_NAMES} - {"annotations", *modules.difference(public)})

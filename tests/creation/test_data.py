@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import subprocess
 import sys
+import types
 import warnings
 
 import numpy as np
@@ -101,6 +102,19 @@ def test_asarray_requires_grad_as_before_or_as_told(same):
             say.attempt(lambda obj=obj: torch.asarray(obj, requires_grad=True))
 
     same(program)
+
+
+def test_dir_and_star_name_no_modules_of_the_packages_own():
+    names = {}
+    exec("from penlight import *", names)
+    modules = {name for name in dir(penlight) if isinstance(getattr(penlight, name, None), types.ModuleType)}
+    assert (
+        not {"creation", "dtypes", "kernels", "size"} & {*modules, *names}
+        and {"autograd", "nn", "ops", "random"} <= modules
+    )
+    assert {"add", "float32", "Tensor"} <= names.keys() and not any(
+        isinstance(v, types.ModuleType) for v in names.values()
+    )
 
 
 def test_importing_more_of_it_shows_no_more_names():

@@ -110,7 +110,7 @@ def test_executable_memory_is_refused(when: str) -> None:
 
 
 def test_memory_is_refused() -> None:
-    """Under a limit that large work exceeds: MemoryError, after which the same process works as before."""
+    """Under a limit that large work exceeds: an error, after which the same process works as before."""
     passes("""
         import resource
         watch = Watch(train, ops)

@@ -6,6 +6,8 @@ import pytest
 
 import penlight
 
+from .test_compressed import quiet
+
 
 def test_gather(same):
     def program(torch, say):
@@ -52,5 +54,52 @@ def test_a_sparse_leaf(same):
         x = torch.sparse_coo_tensor([[0, 2]], [1.0, 2.0], (3,), requires_grad=True, check_invariants=False)
         torch.sparse.sum(x * 2).backward()
         say(x, x.is_leaf, x.grad)
+
+    same(program)
+
+
+DENSE = """s @ w; s @ w[:, 0]; w @ s; w[:2, 0] @ s; s.__rmatmul__(w); torch.mm(s, w); torch.addmm(b, s, w, alpha=2);
+    torch.nn.functional.linear(s, w.t(), b[0]); s.t() @ b; (s * 2) @ w; (s * x.detach()) @ w; (s * s) @ w; s.abs() @ w; s.mul_(2) @ w; s.clone() @ w;
+    (s + s) @ w; (s @ s.t()) @ b; s.to_sparse_csr() @ w; s.to_sparse_coo() @ w; s.sum(); (-s).sum(); x.detach() + s; x.detach().clone().add_(s);
+    s.to_dense(masked_grad=False);"""
+BY_COORDINATES = """torch.bmm(s.unsqueeze(0), w.unsqueeze(0)); torch.cat([s, s]) @ w; s.index_select(0, torch.tensor([1, 1])) @ w; s.coalesce() @ w;
+    (s / 2) @ w; s.pow(2) @ w; torch.bmm(torch.stack([s, s]), torch.stack([w, w]))"""
+MASKED = "torch.sparse.mm(s, w); torch.sparse.addmm(b, s, w); s.to_dense(); (s * 2).to_dense(); s.values();"
+
+
+@pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr"])
+def test_gradients_of_a_tensor_made_sparse(same, layout):
+    expressions = DENSE + MASKED + (BY_COORDINATES if layout == "to_sparse" else "")
+
+    def program(torch, say):
+        w = torch.arange(1.0, 7.0).reshape(3, 2)
+        b = torch.tensor([[1.0, 1.0], [1.0, 2.0]])
+        for expression in expressions.strip(";").split(";"):
+            x = torch.tensor([[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]], requires_grad=True)
+            s = getattr(x, layout)()
+            y = eval(expression.strip(), {"torch": torch, "s": s, "x": x, "w": w, "b": b})
+            weighted = (y * torch.arange(1.0, 1.0 + y.numel()).reshape(y.shape)).sum()
+            say(expression.strip(), y.detach(), torch.autograd.grad(weighted, x))
+
+    same(quiet(program))
+
+
+def test_a_product_skips_zeros_though_they_get_a_gradient(same):
+    def program(torch, say):
+        x = torch.tensor([[0.0, 2.0], [3.0, 0.0]], requires_grad=True)
+        w = torch.tensor([[float("inf"), 1.0], [2.0, float("nan")]])
+        y = x.to_sparse() @ w
+        x.data.zero_()
+        say(y, torch.autograd.grad(y.sum(), x))
+
+    same(program)
+
+
+def test_second_gradients_of_a_product_with_a_tensor_made_sparse(same):
+    def program(torch, say):
+        x = torch.tensor([[0.0, 2.0], [3.0, 0.0]], requires_grad=True)
+        w = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        gradients = torch.autograd.grad((x.to_sparse() @ w).square().sum(), (x, w), create_graph=True)
+        say([g.detach() for g in gradients], [g.detach() for g in torch.autograd.grad(gradients[0].sum(), w)])
 
     same(program)

@@ -8,7 +8,7 @@ from .. import dtypes
 from .._common.user_warnings import warn_user
 from .._refused import refuse
 from .compressed import from_diagonals, reduced_product, sampled_addmm as sampled_addmm
-from .coo import softmax as _softmax, sparse_coo_tensor, sum_of
+from .coo import masked, softmax as _softmax, sparse_coo_tensor, sum_of
 
 
 def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
@@ -19,7 +19,7 @@ def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
     tensor([[1.],
             [1.]])
     """
-    return mat1 @ mat2 if reduce == "sum" else reduced_product(mat1, mat2, reduce)
+    return masked(mat1) @ masked(mat2) if reduce == "sum" else reduced_product(mat1, mat2, reduce)
 
 
 def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any:

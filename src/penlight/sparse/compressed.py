@@ -45,11 +45,10 @@ class CompressedTensor(SparseTensor):
         return made
 
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = getattr(func, "__name__", str(func))
+    def _run(cls, func: Any, name: str, types: Any, args: Any, kwargs: Any) -> Any:
         if name in _TABLE:
-            return _TABLE[name](*args, **(kwargs or {}))
-        result = super().__torch_function__(func, types, args, kwargs)
+            return _TABLE[name](*args, **kwargs)
+        result = super()._run(func, name, types, args, kwargs)
         if type(result) is not SparseTensor or name in _TO_COORDINATES:
             return result
         return compressed(result, next(kind for kind in types if issubclass(kind, CompressedTensor)))
@@ -144,7 +143,9 @@ def compressed(s: Any, cls: type[CompressedTensor]) -> Any:
     order = np.lexsort((coordinates[1 - cls._axis], coordinates[cls._axis]))
     ordered = wrap(coordinates[:, order])
     starts = np.searchsorted(ordered._array[cls._axis], np.arange(c._size[cls._axis] + 1)).astype(np.int64)
-    return cls(wrap(starts), ordered[1 - cls._axis], c._inner[wrap(order)], c._size)
+    made: Any = cls(wrap(starts), ordered[1 - cls._axis], c._inner[wrap(order)], c._size)
+    made._twin = s._twin
+    return made
 
 
 def from_dense(input: Tensor, layout: Any) -> Any:

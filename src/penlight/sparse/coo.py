@@ -4,12 +4,18 @@
 A sparse tensor is a pair of dense ones, indices and values, behind the face of a Tensor; gradients flow through the values. It
 takes over the library's functions by `__torch_function__` (Note [Functions taken over] in _takeover.py), so that nothing on the
 hot path knows of it: a function that is in the table below runs, another one refuses and names `to_dense()`.
+
+PyTorch's gradient of a sparse tensor is dense after most functions (a product, a sum of all elements): after `x.to_sparse() @ w` the
+zeros of `x` have one too. So a sparse tensor that was made of a dense one that requires grad has a dense twin beside its values, `_twin`.
+What is computed from the sparse tensor is computed from its twin besides, and the graph of a dense result is the twin's. The functions in
+`_MASKED` and those of torch.sparse keep the graph of the values.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from copy import copy
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -40,25 +46,32 @@ class SparseTensor(WrappingTensor):
             [3.]])
     """
 
-    __slots__ = ("_coalesced", "_coordinates", "_size")
+    __slots__ = ("_coalesced", "_coordinates", "_size", "_twin")
 
     _coordinates: Tensor
     _size: Size
     _coalesced: bool
+    _twin: Tensor | None
 
     is_sparse = True
     layout = sparse_coo
 
     def __new__(cls, indices: Tensor, values: Tensor, size: Any, coalesced: bool = False) -> Any:
-        made: Any = super().__new__(cls, values, _coordinates=indices, _size=Size(size))
+        made: Any = super().__new__(cls, values, _coordinates=indices, _size=Size(size), _twin=None)
         made._coalesced = coalesced or len(values) < 2
         return made
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = getattr(func, "__name__", str(func))
+        name, kwargs = getattr(func, "__name__", str(func)), kwargs or {}
+        if _writes(name) and not isinstance(args[0], SparseTensor) and _has_twin(args):
+            return func(*_twins(args), **kwargs)
+        return _as_the_twins(cls._run(func, name, types, args, kwargs), func, name, args, kwargs)
+
+    @classmethod
+    def _run(cls, func: Any, name: str, types: Any, args: Any, kwargs: Any) -> Any:
         if name in TABLE:
-            return TABLE[name](*args, **(kwargs or {}))
+            return TABLE[name](*args, **kwargs)
         if func == Tensor.grad.__set__:  # type: ignore[attr-defined]  # of a dense leaf, or of this
             with penlight.overrides.DisableTorchFunctionSubclass():
                 return func(*args)
@@ -106,6 +119,57 @@ class SparseTensor(WrappingTensor):
 
     def __copy__(self) -> Any:
         return SparseTensor(self._coordinates, self._inner, self._size, self._coalesced)
+
+
+# What gives no gradient to elements that are not there, and what has the twin of its argument.
+_MASKED = {"values", "to_dense", "sparse_mask", "sparse_resize_", "resize_as_"}
+_KEEPS_TWIN = {"coalesce", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc"}
+
+
+def _writes(name: str) -> bool:
+    return name.endswith("_") and not name.endswith("__")
+
+
+def _has_twin(args: Any) -> bool:
+    return any(
+        _has_twin(a) if isinstance(a, (list, tuple)) else isinstance(a, SparseTensor) and a._twin is not None
+        for a in args
+    )
+
+
+def _twins(args: Any) -> list[Any]:
+    """These arguments with dense tensors for sparse ones."""
+    return [
+        _twins(a) if isinstance(a, (list, tuple)) else a if not isinstance(a, SparseTensor)
+        else a.to_dense() if a._twin is None else a._twin
+        for a in args
+    ]  # fmt: skip
+
+
+def _as_the_twins(result: Any, func: Any, name: str, args: Any, kwargs: Any) -> Any:
+    """The result of a function of sparse tensors, with the graph of the same function of their twins. See Note [Sparse tensors]."""
+    if not isinstance(result, Tensor) or not _has_twin(args):
+        return result
+    if not result.requires_grad:
+        twin = None
+    elif name in _KEEPS_TWIN:
+        twin = args[0]._twin
+    elif name in _MASKED:
+        twin = args[0]._twin.clone() if kwargs.get("masked_grad") is False else None
+    else:
+        twins = _twins(args)
+        twin = func(twins[0].clone(), *twins[1:], **kwargs) if _writes(name) else func(*twins, **kwargs)
+    if isinstance(result, SparseTensor):
+        result._twin = twin
+    elif twin is not None:
+        np.copyto(twin._array, result._array)  # a zero times infinity is no NaN in a sparse product
+        return twin
+    return result
+
+
+def masked(tensor: Any) -> Any:
+    """A sparse tensor without its twin, so that only its elements get a gradient; a dense one as it is."""
+    return copy(tensor) if isinstance(tensor, SparseTensor) else tensor
 
 
 def refuse(name: str) -> NoReturn:
@@ -206,7 +270,10 @@ def from_dense(input: Tensor, sparse_dim: int | None = None, **_: Any) -> Any:
     if not dims:
         return SparseTensor(wrap(np.zeros((0, 1), np.int64)), input.unsqueeze(0), input.shape, True)
     coordinates = wrap(np.stack(np.nonzero(kept)))
-    return SparseTensor(coordinates, input[tuple(coordinates)], input.shape, True)
+    made: Any = SparseTensor(coordinates, input[tuple(coordinates)], input.shape, True)
+    if made.requires_grad:
+        made._twin = input.clone()
+    return made
 
 
 # ----- The table --------------------------------------------------------------------------------------------------------
@@ -464,7 +531,7 @@ def _copy(input: Any, other: Any, non_blocking: bool = False) -> Any:
     return write(input, _with(other, other._inner.to(input.dtype)))
 
 
-@function("mm", "matmul", "spmm", "smm", "dsmm", "hsmm", "mv", "__matmul__", "__rmatmul__")
+@function("mm", "matmul", "spmm", "smm", "dsmm", "hsmm", "mv", "__matmul__")
 def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     """A product with a sparse matrix on one side: each element adds its multiple of a row."""
     if not isinstance(input, SparseTensor):
@@ -484,6 +551,9 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     picked = other.index_select(0, column)
     added = picked * (input._inner if other.dim() == 1 else input._inner.unsqueeze(1))
     return penlight.zeros((rows, *other.shape[1:]), dtype=added.dtype).index_add(0, row, added)
+
+
+TABLE["__rmatmul__"] = lambda input, other: matmul(other, input)
 
 
 @function()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import math
 import re
 from functools import cache
 from inspect import CO_VARARGS
@@ -187,7 +188,12 @@ def _misfit(name: str, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]
     positional = form.positional
     if positional and positional[-1].kind in ("ints", "ints1") and len(args) >= len(positional):
         rest = args[len(positional) - 1 :]
-        if _is_int(rest[0]) and len(positional) == 1 + (args[:1] != () and positional[0].kind == "Tensor"):
+        single = positional[-1].kind == "ints1" and len(rest) == 1
+        if (
+            _is_int(rest[0])
+            and not single
+            and len(positional) == 1 + (args[:1] != () and positional[0].kind == "Tensor")
+        ):
             args = (*args[: len(positional) - 1], rest)  # `view(2, 3)`
     if len(args) > len(positional):
         return _too_many(name, positional, len(args))
@@ -219,21 +225,27 @@ def _found(parameter: Parameter, value: Any) -> str:
 
 
 def _inside(name: str, parameter: Parameter, value: Any, position: int) -> str | None:
-    """The error for a wrong element of a list argument."""
+    """The error for a wrong element of a list argument, or for an integer that is too large."""
     if not isinstance(value, (list, tuple)):
-        return None
+        return _TOO_LARGE if parameter.kind in ("int", "ints1") and _too_large(value) else None
     if parameter.kind == "tensors":
         for at, element in enumerate(value):
             if not isinstance(element, Tensor) and element is not None and not hasattr(element, "__torch_function__"):
                 return f"expected Tensor as element {at} in argument {position}, but got {type_name(element)}"
     if parameter.kind in ("ints", "ints1"):
         for at, element in enumerate(value):
-            if not _is_int(element) and not isinstance(element, bool):
-                return (
-                    f"{name}(): argument '{parameter.name}' failed to unpack the object at pos {at + 1} with error "
-                    f'"type must be tuple of ints,but got {type_name(element)}"'
-                )
+            if isinstance(element, bool) or (_is_int(element) and not _too_large(element)):
+                continue
+            why = _TOO_LARGE if _is_int(element) else f"type must be tuple of ints,but got {type_name(element)}"
+            return f"{name}(): argument '{parameter.name}' failed to unpack the object at pos {at + 1} with error \"{why}\""
     return None
+
+
+_TOO_LARGE = "Overflow when unpacking long long"
+
+
+def _too_large(value: Any) -> bool:
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def _too_many(name: str, positional: tuple[Parameter, ...], given: int) -> str:
@@ -270,7 +282,7 @@ def complaint(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str |
     complaints = [_misfit(bare, form, args, kwargs) for form in known]
     if None in complaints:
         return None
-    inside = [c for c in complaints if c and "failed to unpack" in c]
+    inside = [c for c in complaints if c and ("failed to unpack" in c or c == _TOO_LARGE)]
     if len(complaints) == 1 or inside:
         return (inside or complaints)[0]
     count = len(args) + len(kwargs)
@@ -378,7 +390,7 @@ def _written_call(caller: FrameType) -> _Written | None:
 # ----- What is wrong with them --------------------------------------------------------------------------------------------
 
 
-def argument_error(function: Any, name: str, call: Call, error: Exception) -> TypeError | None:
+def argument_error(function: Any, name: str, call: Call, error: Exception) -> TypeError | ValueError | None:
     """The argument error behind a failed call of a public function; None if PyTorch would accept the arguments."""
     code = own_code_of(layers_of(function)[0]).code
     names = code.co_varnames[type(function) is MethodType : code.co_argcount]
@@ -408,7 +420,22 @@ def argument_error(function: Any, name: str, call: Call, error: Exception) -> Ty
     if call.method is None and not method and call.args and isinstance(call.args[0], Tensor):
         if forms("Tensor." + name)[0] and complaint("Tensor." + name, call.args[1:], call.kwargs) is None:
             return None  # a method call, perhaps in a deprecated form
-    return TypeError(found)
+    return ValueError(found) if found == _TOO_LARGE else TypeError(found)
+
+
+def memory_error(error: Exception) -> RuntimeError | None:
+    """PyTorch's error in place of NumPy's for an array that memory cannot hold, or whose size overflows; None for other errors."""
+    if isinstance(error, MemoryError) and hasattr(error, "shape"):
+        size = math.prod(error.shape) * error.dtype.itemsize  # type: ignore[attr-defined]
+        return RuntimeError(
+            f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes. Error code 12 (Cannot allocate memory)"
+        )
+    if isinstance(error, ValueError) and str(error).startswith(_OVERFLOWS):
+        return RuntimeError("Storage size calculation overflowed")
+    return None
+
+
+_OVERFLOWS = ("array is too big", "Maximum allowed dimension exceeded", "maximum supported dimension")
 
 
 def with_numbers(name: str, call: Call) -> Call | None:
@@ -435,6 +462,8 @@ def with_numbers(name: str, call: Call) -> Call | None:
 
 def _fits_by_name(known: str, names: tuple[str, ...], call: Call, method: bool) -> bool:
     """Whether the arguments are accepted if all but the first are passed by name."""
+    if len(call.args) > len(names):
+        return False
     named = dict(zip(names[1:], call.args[1:]))
     return bool(forms(known)[0]) and complaint(known, () if method else call.args[:1], {**named, **call.kwargs}) is None
 

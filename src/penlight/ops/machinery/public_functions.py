@@ -290,22 +290,23 @@ def after_failure(public: Any, name: str, values: tuple[Any, ...], failure: Exce
     frame = failure.__traceback__.tb_frame  # type: ignore[union-attr]  # of the generated function
     caller = caller_of(frame)
     inside = caller is not None and _ours(caller.f_globals.get("__name__"))
-    if inside and not isinstance(failure, (AttributeError, TypeError)):
-        return None
-    call = _argument_errors.Call.of(public, values, caller)
-    if not inside and not _hands_over(frame.f_back):
-        if _takeover.foreign((*call.args, *call.kwargs.values())):
-            return (public(*call.args, **call.kwargs),)
-    numbers = _argument_errors.with_numbers(name, call)
-    if numbers is not None:
-        return (public(*numbers.args, **numbers.kwargs),)
-    better = _argument_errors.argument_error(public, name, call, failure)
+    better = _argument_errors.memory_error(failure)
+    if not inside or isinstance(failure, (AttributeError, TypeError)):
+        call = _argument_errors.Call.of(public, values, caller)
+        if not inside and not _hands_over(frame.f_back):
+            if _takeover.foreign((*call.args, *call.kwargs.values())):
+                return (public(*call.args, **call.kwargs),)
+        numbers = _argument_errors.with_numbers(name, call)
+        if numbers is not None:
+            return (public(*numbers.args, **numbers.kwargs),)
+        better = _argument_errors.argument_error(public, name, call, failure) or better
+        del call
     if better is None:
         return None
     try:
         raise better from None
     finally:
-        del better, failure, frame, call, values  # break the cycle through the traceback, which keeps arguments alive
+        del better, failure, frame, values  # break the cycle through the traceback, which keeps arguments alive
 
 
 def failed(name: str, values: tuple[Any, ...], failure: Exception) -> Any:
