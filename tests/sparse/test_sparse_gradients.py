@@ -103,3 +103,14 @@ def test_second_gradients_of_a_product_with_a_tensor_made_sparse(same):
         say([g.detach() for g in gradients], [g.detach() for g in torch.autograd.grad(gradients[0].sum(), w)])
 
     same(program)
+
+
+def test_what_is_computed_of_a_tensor_made_sparse_is_no_other_for_its_gradient(same):
+    def program(torch, say):
+        dense = torch.tensor([[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]])
+        for x in (dense, dense.clone().requires_grad_()):
+            s = x.to_sparse()
+            say(s[0, 1].detach(), s[1].detach().to_dense(), s.select(1, 2).detach().to_dense())
+            say.attempt(lambda s=s: torch.ones(2, 3).copy_(s))
+
+    same(program)

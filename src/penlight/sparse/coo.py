@@ -64,7 +64,7 @@ class SparseTensor(WrappingTensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name, kwargs = getattr(func, "__name__", str(func)), kwargs or {}
-        if _writes(name) and not isinstance(args[0], SparseTensor) and _has_twin(args):
+        if name in _INTO_DENSE and not isinstance(args[0], SparseTensor) and _has_twin(args):
             return func(*_twins(args), **kwargs)
         return _as_the_twins(cls._run(func, name, types, args, kwargs), func, name, args, kwargs)
 
@@ -121,9 +121,10 @@ class SparseTensor(WrappingTensor):
         return SparseTensor(self._coordinates, self._inner, self._size, self._coalesced)
 
 
-# What gives no gradient to elements that are not there, and what has the twin of its argument.
+# What gives no gradient to elements that are not there; what has the twin of its argument; what writes to a dense tensor, too.
 _MASKED = {"values", "to_dense", "sparse_mask", "sparse_resize_", "resize_as_"}
 _KEEPS_TWIN = {"coalesce", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc"}
+_INTO_DENSE = {"add_", "sub_", "mul_"}
 
 
 def _writes(name: str) -> bool:
@@ -132,15 +133,14 @@ def _writes(name: str) -> bool:
 
 def _has_twin(args: Any) -> bool:
     return any(
-        _has_twin(a) if isinstance(a, (list, tuple)) else isinstance(a, SparseTensor) and a._twin is not None
-        for a in args
+        _has_twin(a) if type(a) in (list, tuple) else isinstance(a, SparseTensor) and a._twin is not None for a in args
     )
 
 
 def _twins(args: Any) -> list[Any]:
     """These arguments with dense tensors for sparse ones."""
     return [
-        _twins(a) if isinstance(a, (list, tuple)) else a if not isinstance(a, SparseTensor)
+        type(a)(_twins(a)) if type(a) in (list, tuple) else a if not isinstance(a, SparseTensor)
         else a.to_dense() if a._twin is None else a._twin
         for a in args
     ]  # fmt: skip
