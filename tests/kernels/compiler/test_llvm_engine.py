@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -118,9 +119,15 @@ def test_threads_share_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     function = load.machine_code(python.loops(doubled, F64, F64))
     seen = set()
     plain = function.run
-    function.run = lambda *arguments: seen.add(threading.get_ident()) or plain(*arguments)
+
+    def run(*arguments: Any) -> Any:
+        seen.add(threading.get_ident())
+        time.sleep(0.001)  # on a busy machine one thread would do all before another begins
+        return plain(*arguments)
+
+    function.run = run
     x = np.arange(100_003.0)
-    for _ in range(50):
+    for _ in range(10):
         assert np.array_equal(waiting_threads.over(function, x.size, 1000, x, x.shape), x + x)
     assert len(seen) > 1
     with pytest.raises(ValueError, match="it has 3 elements"):
