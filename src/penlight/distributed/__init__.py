@@ -1,4 +1,4 @@
-"""torch.distributed: programs of several processes, which exchange tensors by MPI. docs/distributed.md is the guide.
+"""torch.distributed: programs of several processes that exchange tensors over MPI. docs/distributed.md is the guide.
 
 >>> import penlight.distributed as dist
 >>> dist.is_available(), dist.is_initialized()
@@ -100,7 +100,7 @@ from ._tcp_store import TCPStore as TCPStore
 _WHY = "Penlight has data parallelism: collectives and DistributedDataParallel."
 _INSTEAD = "Use torch.nn.parallel.DistributedDataParallel."
 
-# The modules of ours that have names of the modules below this one.
+# Our modules that provide the names of PyTorch's submodules.
 _HOOKS, _JOIN = ["penlight.distributed._comm_hooks"], ["penlight.distributed._join"]
 _PROVIDED = {
     "algorithms": _JOIN,
@@ -129,12 +129,12 @@ __getattr__ = refuse(__name__, _WHY, _INSTEAD, _PROVIDED, files=("run",))
 
 
 def _decorate(function: Any) -> Any:
-    """The function itself: for decorators that only matter to what Penlight has not."""
+    """Return the function unchanged: for decorators of features that Penlight does not have."""
     return function
 
 
 def _fill_modules() -> None:
-    """What packages need of the modules below when they are imported."""
+    """Define the submodule names that packages need at import."""
 
     def module(name: str) -> Any:
         return sys.modules[f"{__name__}.{name}"]

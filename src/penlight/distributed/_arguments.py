@@ -51,7 +51,7 @@ class ReduceOp(metaclass=_ReduceOpMeta):
 
 
 def expect(name: str, value: Any) -> None:
-    """Refuse what is not a dense tensor."""
+    """Raise unless the argument is a dense tensor."""
     if not isinstance(value, Tensor):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
@@ -62,7 +62,7 @@ def expect(name: str, value: Any) -> None:
 
 
 def expect_list(name: str, values: Any) -> None:
-    """Refuse what is not a list of dense tensors."""
+    """Raise unless the argument is a list of dense tensors."""
     words = (
         f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
         f"             but got {type(values)}"
@@ -87,7 +87,7 @@ def expect_one_dtype(*tensors: Tensor) -> None:
 def root_of(
     group: ProcessGroup, name: str, rank: int | None, group_rank: int | None, default: int | None = None
 ) -> int:
-    """The rank in the group that an operation begins or ends at."""
+    """The group rank of an operation's source or destination."""
     if rank is not None and group_rank is not None:
         raise ValueError("Can't specify both group_rank and global_rank")
     if group_rank is None:
@@ -101,7 +101,7 @@ def root_of(
 
 
 def expect_for_each_rank(group: ProcessGroup, name: str, tensors: Sequence[Tensor], like: Tensor) -> None:
-    """Refuse, on all ranks, a list of tensors that are not as many as the ranks, or not shaped like this one."""
+    """Raise, on all ranks, unless the list has one tensor per rank, each of this tensor's shape."""
     size, given = group.size(), len(tensors)
     words = None
     if given != size:
@@ -123,7 +123,7 @@ def _shape(tensor: Tensor) -> str:
 
 
 def expect_only_at_root(group: ProcessGroup, name: str, root: int, given: Any) -> bool:
-    """Refuse, on all ranks, the list of `gather` or `scatter` where it is missing or of no use; whether this is `root`."""
+    """Raise, on all ranks, unless exactly the root passes the list of `gather` or `scatter`. Returns whether this rank is the root."""
     here = group.rank() == root
     role = "destination" if name == "gather" else "source"
     if here and not given:
@@ -135,7 +135,7 @@ def expect_only_at_root(group: ProcessGroup, name: str, root: int, given: Any) -
 
 
 def reduction(op: Any, name: str, tensor: Tensor) -> str:
-    """The name of a reduction, which this tensor's dtype must allow."""
+    """The name of a reduction; raises if this tensor's dtype does not support it."""
     op = getattr(op, "op", op)
     if not isinstance(op, RedOpType) or op is RedOpType.PREMUL_SUM:
         raise TypeError(f"{name}(): incompatible function arguments: {op!r} is no reduction that there is on the CPU")
@@ -153,12 +153,12 @@ def reduction(op: Any, name: str, tensor: Tensor) -> str:
 
 
 def elements(tensor: Tensor) -> Array:
-    """A tensor's elements in contiguous memory, to be read."""
+    """A tensor's elements as a contiguous array, for reading."""
     return np.ascontiguousarray(tensor._array)
 
 
 def filled(tensor: Tensor) -> tuple[Array, Callable[[], None]]:
-    """Contiguous memory with a tensor's elements, to be written to, and what brings it to the tensor."""
+    """A contiguous array for writing, filled with a tensor's elements, and a function that copies it back to the tensor."""
     array = tensor._array
     if array.flags.c_contiguous and array.flags.writeable:
         return array, nothing
@@ -172,11 +172,11 @@ def filled(tensor: Tensor) -> tuple[Array, Callable[[], None]]:
 
 
 def nothing() -> None:
-    """Do nothing: the memory is the tensor's."""
+    """Do nothing: the array is the tensor's own memory."""
 
 
 def reduced(tensor: Tensor, op: str, group: ProcessGroup) -> tuple[Array, Callable[[], None]]:
-    """The same for the result of a reduction, of which an average is made at the end."""
+    """As `filled`, for the result of a reduction; the function also divides for an average."""
     memory, finish = filled(tensor)
     if op != "AVG":
         return memory, finish
@@ -189,7 +189,7 @@ def reduced(tensor: Tensor, op: str, group: ProcessGroup) -> tuple[Array, Callab
 
 
 def real(array: Array) -> Array:
-    """The same memory as real elements, which MPI reduces: complex ones are pairs of them."""
+    """The same memory as real elements, because MPI does not reduce complex ones."""
     if array.dtype.kind != "c":
         return array
     return array.reshape(-1).view(np.float32 if array.dtype.itemsize == 8 else np.float64)

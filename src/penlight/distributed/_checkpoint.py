@@ -1,11 +1,11 @@
-"""torch.distributed.checkpoint: state dicts that all ranks write together, and that any number of ranks can read.
+"""torch.distributed.checkpoint: state dicts that all ranks write jointly, and that any number of ranks can read.
 
 # Note [Checkpoints in parts]
-Ranks that train together have equal states, so each writes a part of the tensors into a file of its own, by turns in
-the order of their sizes; what is no tensor is rank 0's. A file of metadata, written last, says which file has what: a
-folder without it was not finished. Loading fills the tensors of a given state dict in place, from the files that have
-them, so that it does not matter how many ranks wrote or read. The files are written by `torch.save`; PyTorch's have
-another form.
+Ranks that train together have equal states, so each writes a part of the tensors into its own file: the tensors are dealt out in
+the order of their sizes, and rank 0 writes all other values. A metadata file, written last, maps each key to its file: a
+folder without it is incomplete. Loading fills the tensors of a given state dict in place, from the files that contain
+them, so the numbers of writing and reading ranks need not agree. `torch.save` writes the files; PyTorch's checkpoints have
+a different format.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ METADATA = ".metadata"
 
 
 def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """The items of nested dicts and lists, by their paths joined with dots."""
+    """Flatten nested dicts and lists to a dict keyed by dotted paths."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
     if items is None or not value:
         yield ".".join(path), value
@@ -36,7 +36,7 @@ def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
 
 
 def _states(state_dict: dict[str, Any]) -> dict[str, Any]:
-    """A state dict with the state dicts of what has one, such as a module or an optimiser."""
+    """Replace each value that has a `state_dict`, such as a module or an optimiser, by its state dict."""
     return {
         key: value.state_dict() if hasattr(value, "state_dict") and not isinstance(value, Tensor) else value
         for key, value in state_dict.items()
@@ -51,14 +51,14 @@ def _ranks(process_group: Group, no_dist: bool) -> tuple[Group, int, int]:
 
 
 class FileSystemWriter:
-    """Where `save` writes: a folder."""
+    """The folder that `save` writes to."""
 
     def __init__(self, path: Any, **options: Any) -> None:
         self.path = os.fspath(path)
 
 
 class FileSystemReader:
-    """Where `load` reads: a folder."""
+    """The folder that `load` reads from."""
 
     def __init__(self, path: Any, **options: Any) -> None:
         self.path = os.fspath(path)
@@ -80,13 +80,13 @@ def save(
     no_dist: bool = False,
     use_collectives: bool = True,
 ) -> None:
-    """Write a state dict into a folder; every rank calls it and writes a part. See Note [Checkpoints in parts].
+    """Save a state dict to a folder. Every rank calls it and writes a part. See Note [Checkpoints in parts].
 
     Args:
-        state_dict: nested dicts and lists of tensors and other values; modules and optimisers stand for their states.
-        checkpoint_id: the folder; or a `storage_writer` that has it.
+        state_dict: nested dicts and lists of tensors and other values; modules and optimisers are replaced by their state dicts.
+        checkpoint_id: the folder; alternatively pass a `storage_writer`.
         process_group: the ranks; all, if it is not given.
-        no_dist: whether this process writes everything.
+        no_dist: write everything from this process.
 
     >>> import tempfile, penlight as torch, penlight.distributed.checkpoint as checkpoint
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -133,12 +133,12 @@ def load(
     process_group: Group = None,
     no_dist: bool = False,
 ) -> None:
-    """Fill a state dict from a folder that `save` wrote, with any number of ranks.
+    """Load a state dict in place from a folder that `save` wrote with any number of ranks.
 
     Args:
         state_dict: as for `save`. Its tensors are overwritten in place, other values replaced; modules and optimisers
-            load theirs.
-        checkpoint_id: the folder; or a `storage_reader` that has it.
+            load their states.
+        checkpoint_id: the folder; alternatively pass a `storage_reader`.
         process_group, no_dist: accepted; each rank reads what it needs.
     """
     folder = _folder(checkpoint_id, storage_reader)
@@ -164,7 +164,7 @@ def load(
 
 
 def _filled(value: Any, found: dict[str, Any], path: tuple[str, ...] = ()) -> Any:
-    """The same structure with what was found: tensors overwritten in place."""
+    """The same structure with the loaded values; tensors are overwritten in place."""
     if isinstance(value, dict) and value:
         return {key: _filled(item, found, (*path, str(key))) for key, item in value.items()}
     if isinstance(value, list) and value:

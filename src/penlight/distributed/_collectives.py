@@ -1,8 +1,8 @@
-"""Operations on the tensors of all ranks of a group.
+"""Collectives: operations on the tensors of all ranks of a group.
 
-Tensors are filled in place. An operation that involves all ranks is called by all of them, with tensors of one dtype
-and number of elements; see Note [Agreement before data] for what happens otherwise. With `async_op=True` each of them
-gives a `Work`, whose `wait()` comes before the tensors are used.
+Tensors are filled in place. All ranks call a collective, with tensors of the same dtype and number of elements; Note
+[Agreement before data] says what happens otherwise. With `async_op=True` each collective returns a `Work`; call its
+`wait()` before using the tensors.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def _run(
     ranks: ProcessGroup, name: str, like: Tensor, same: Sequence[str], start: Callable[[], Request],
     finish: Callable[[], None], async_op: bool, result: Sequence[Tensor] | None = None,
 ) -> Work | None:  # fmt: skip
-    """Begin an operation, and wait for it unless it is to be asynchronous.
+    """Start a collective, and wait for it unless it is asynchronous.
 
     Args:
         like: a tensor whose dtype and number of elements must be equal on all ranks.
-        same: what else must be.
+        same: other values that must be equal on all ranks.
         start: starts it in the engine.
-        finish: brings the results to their tensors.
+        finish: copies the results to their tensors.
         result: the tensors that it fills, if not `like`.
     """
     agreed = [like.dtype, f"{like.numel()} elements", *same]
@@ -61,7 +61,7 @@ def _run(
 
 
 def _waited(works: Sequence[Work | None], async_op: bool) -> Work | None:
-    """The last of these works; without `async_op` wait for all of them instead."""
+    """Return the last of these works; without `async_op`, wait for all of them instead."""
     if async_op:
         return works[-1] if works else None
     for work in works:
@@ -78,7 +78,7 @@ def _deprecated(old: str, new: str) -> None:
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False) -> Work | None:
-    """Reduce the tensors of all ranks into one, which every rank's tensor becomes.
+    """Reduce the tensors of all ranks, and write the result to every rank's tensor.
 
     Args:
         tensor: what is reduced, and overwritten by the result.
@@ -105,7 +105,7 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Group = None, asyn
 
 
 def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False) -> Any:
-    """`all_reduce` of several tensors; the last `Work` of them with `async_op`, which ends after the others."""
+    """`all_reduce` of several tensors. With `async_op` it returns the last `Work`, which ends after the others."""
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     expect_list("tensor", tensors)
     return _waited([all_reduce(tensor, op, group, async_op=True) for tensor in tensors], async_op)
@@ -114,11 +114,11 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Group = No
 def broadcast(
     tensor: Tensor, src: Rank = None, group: Group = None, async_op: bool = False, group_src: Rank = None
 ) -> Work | None:
-    """Give the tensor of one rank to all: every other rank's tensor is overwritten.
+    """Copy the tensor of one rank to all others, whose tensors are overwritten.
 
     Args:
-        tensor: what is sent on rank `src`, and overwritten elsewhere.
-        src: the rank that sends, by its number in the default group; or `group_src`, by its number in `group`.
+        tensor: sent on rank `src`, overwritten on the others.
+        src: the sender's rank in the default group; or `group_src`, its rank in `group`.
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
     """
@@ -140,11 +140,11 @@ def reduce(
     async_op: bool = False,
     group_dst: Rank = None,
 ) -> Work | None:
-    """Reduce the tensors of all ranks into that of rank `dst`; the others stay as they are.
+    """Reduce the tensors of all ranks into that of rank `dst`; the others are unchanged.
 
     Args:
-        tensor: what is reduced, and on rank `dst` overwritten by the result.
-        dst: the rank that gets it, by its number in the default group; or `group_dst`, by its number in `group`.
+        tensor: the input; on rank `dst` it is overwritten by the result.
+        dst: the receiver's rank in the default group; or `group_dst`, its rank in `group`.
         op: a member of `ReduceOp`.
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
@@ -164,11 +164,11 @@ def reduce(
 def all_gather(
     tensor_list: Sequence[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Give every rank the tensors of all.
+    """Collect the tensors of all ranks on every rank.
 
     Args:
-        tensor_list: a tensor for each rank, which is overwritten by that rank's.
-        tensor: what this rank gives.
+        tensor_list: one output tensor per rank, overwritten by that rank's tensor.
+        tensor: this rank's contribution.
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
     """
@@ -193,7 +193,7 @@ def all_gather_coalesced(
     group: Group = None,
     async_op: bool = False,
 ) -> Any:
-    """`all_gather` of several tensors; `output_tensor_lists` has a list for each rank."""
+    """`all_gather` of several tensors; `output_tensor_lists` has one list per rank."""
     expect_list("tensor_list", input_tensor_list)
     works = [
         all_gather([outputs[index] for outputs in output_tensor_lists], tensor, group, async_op=True)
@@ -206,11 +206,11 @@ def all_gather_coalesced(
 def all_gather_single(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Give every rank the tensors of all, one after the other in one tensor.
+    """Collect the tensors of all ranks in one tensor on every rank.
 
     Args:
-        output_tensor: overwritten; for the tensors of all ranks, joined by `cat` or by `stack`.
-        input_tensor: what this rank gives.
+        output_tensor: overwritten; its shape is that of all ranks' tensors joined by `cat` or by `stack`.
+        input_tensor: this rank's contribution.
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
     """
@@ -252,12 +252,12 @@ def gather(
     async_op: bool = False,
     group_dst: Rank = None,
 ) -> Work | None:
-    """Give rank `dst` the tensors of all.
+    """Collect the tensors of all ranks on rank `dst`.
 
     Args:
-        tensor: what this rank gives.
-        gather_list: on rank `dst` a tensor for each rank, which is overwritten by that rank's; None elsewhere.
-        dst: the rank that gets them, 0 if it is not given; or `group_dst`, by its number in `group`.
+        tensor: this rank's contribution.
+        gather_list: on rank `dst` one tensor per rank, overwritten by that rank's tensor; None elsewhere.
+        dst: the receiving rank, 0 if it is not given; or `group_dst`, its rank in `group`.
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
     """
@@ -286,12 +286,12 @@ def scatter(
     async_op: bool = False,
     group_src: Rank = None,
 ) -> Work | None:
-    """Give each rank one of the tensors of rank `src`.
+    """Distribute the tensors of rank `src`, one to each rank.
 
     Args:
         tensor: overwritten.
-        scatter_list: on rank `src` a tensor for each rank; None elsewhere.
-        src: the rank that has them, 0 if it is not given; or `group_src`, by its number in `group`.
+        scatter_list: on rank `src` one tensor per rank; None elsewhere.
+        src: the sending rank, 0 if it is not given; or `group_src`, its rank in `group`.
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
     """
@@ -314,7 +314,7 @@ def scatter(
 def reduce_scatter(
     output: Tensor, input_list: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce lists of tensors over the ranks, and give each rank one of the results.
+    """Reduce lists of tensors over the ranks, and write one result to each rank.
 
     Args:
         output: overwritten by the reduction of all ranks' `input_list[rank]`.
@@ -356,11 +356,11 @@ def _reduce_scatter(
 def reduce_scatter_single(
     output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the tensors of all ranks, and give each rank one of equal pieces of the result.
+    """Reduce the tensors of all ranks, and write one of equal pieces of the result to each rank.
 
     Args:
         output: overwritten by this rank's piece.
-        input: as many times as large as `output` as there are ranks, joined by `cat` or `stack`.
+        input: one piece of the size of `output` per rank, joined by `cat` or `stack`.
         op: a member of `ReduceOp`.
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
@@ -394,11 +394,11 @@ def all_to_all(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Give each rank one tensor, and get one from each. Sizes may differ, if both sides know them.
+    """Send one tensor to each rank, and receive one from each. Sizes may differ between pairs if both sides know them.
 
     Args:
-        output_tensor_list: a tensor for each rank, which is overwritten by what that rank sends.
-        input_tensor_list: a tensor for each rank: what it gets.
+        output_tensor_list: one tensor per rank, overwritten by what that rank sends.
+        input_tensor_list: one tensor per rank, to be sent to it.
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
     """
@@ -427,7 +427,7 @@ def _all_to_all(
     ranks: ProcessGroup, called: str, sent: Array, sizes: Sequence[int], received: Array, expected: Sequence[int],
     finish: Callable[[], None], result: Sequence[Tensor], async_op: bool
 ) -> Work | None:  # fmt: skip
-    """Exchange pieces of arrays, after all ranks know how many elements each of them sends and expects."""
+    """Exchange pieces of arrays, after all ranks have exchanged how many elements each sends and expects."""
     plan = np.empty((ranks.size(), 2, ranks.size()), np.int64)
     mine = np.array([sizes, expected], np.int64)
     item = sent.dtype.itemsize
@@ -460,13 +460,13 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Cut a tensor along its first dimension, give each rank one piece, and join the pieces that come from each.
+    """Split a tensor along its first dimension, send one piece to each rank, and join the received pieces.
 
     Args:
-        output: overwritten by the pieces from each rank.
-        input: what is cut.
-        output_split_sizes: how long the piece from each rank is; equally long, if it is not given.
-        input_split_sizes: how long the piece for each rank is; equally long, if it is not given.
+        output: overwritten by the pieces from all ranks.
+        input: the tensor to split.
+        output_split_sizes: the length of the piece from each rank; equal if not given.
+        input_split_sizes: the length of the piece for each rank; equal if not given.
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
     """
@@ -483,7 +483,7 @@ def all_to_all_single(
 
 
 def _splits(ranks: ProcessGroup, tensor: Tensor, given: Sequence[int] | None) -> list[int]:
-    """How many elements of a tensor go to, or come from, each rank."""
+    """The number of a tensor's elements sent to, or received from, each rank."""
     length = tensor.shape[0] if tensor.dim() else 0
     if not given:
         if length % ranks.size():
@@ -500,7 +500,7 @@ def _splits(ranks: ProcessGroup, tensor: Tensor, given: Sequence[int] | None) ->
 def barrier(
     group: Group = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
 ) -> Work | None:
-    """Wait until all ranks have come here.
+    """Wait until all ranks have reached this call.
 
     Args:
         group: the ranks; all, if it is not given.
@@ -518,12 +518,12 @@ def barrier(
 
 
 def monitored_barrier(group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """A barrier that tells which ranks have not come: rank 0 raises an error that names them.
+    """A barrier that detects missing ranks: rank 0 raises an error that names them.
 
     Args:
         group: the ranks; all, if it is not given.
         timeout: how long rank 0 waits; the group's, if it is not given.
-        wait_all_ranks: whether to name all ranks that have not come, or the first.
+        wait_all_ranks: whether to name all missing ranks, or only the first.
     """
     ranks = groups.member(group, "monitored_barrier")
     if ranks is None:

@@ -1,6 +1,6 @@
-"""Ready communication hooks of DistributedDataParallel, and what goes with local SGD: fewer synchronisations.
+"""Built-in communication hooks of DistributedDataParallel, and local SGD, which synchronises less often.
 
-`model.register_comm_hook(state, hook)` takes them; the state of the first ones is a group, or None for all ranks.
+Pass them to `model.register_comm_hook(state, hook)`. The state of the simple hooks is a group, or None for all ranks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Hook = Callable[[Any, GradBucket], Future[Tensor]]
 
 
 def _averaged(group: Group, tensor: Tensor) -> Future[Tensor]:
-    """A future for the average of a tensor over the ranks, in its memory."""
+    """Average a tensor over the ranks in place. Returns a future."""
     ranks = groups.find(group)
     tensor.div_(ranks.size())
     work = all_reduce(tensor, group=ranks, async_op=True)
@@ -72,9 +72,9 @@ class PostLocalSGDState:
 
     Args:
         process_group: the ranks that average gradients at first; all, if it is None.
-        subgroup: the ranks that go on to average gradients, such as those of one machine; none, if it is None.
-        start_localSGD_iter: the iteration from which on only the subgroup averages gradients.
-        post_local_gradient_allreduce: whether the subgroup averages gradients at all then.
+        subgroup: the ranks that average gradients later, such as those of one machine; none, if it is None.
+        start_localSGD_iter: the iteration from which only the subgroup averages gradients.
+        post_local_gradient_allreduce: whether the subgroup averages gradients from then on.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class PostLocalSGDState:
 def post_localSGD_hook(state: PostLocalSGDState, bucket: GradBucket) -> Future[Tensor]:
     """Average gradients over all ranks at first, later over a subgroup only.
 
-    A `PeriodicModelAverager` averages the parameters of all ranks then.
+    From then on a `PeriodicModelAverager` averages the parameters of all ranks.
     """
     local = state.iter >= state.start_localSGD_iter
     state.maybe_increase_iter(bucket)
@@ -111,14 +111,14 @@ def post_localSGD_hook(state: PostLocalSGDState, bucket: GradBucket) -> Future[T
 
 
 class ModelAverager:
-    """Averages parameters over ranks now and then; the base of `PeriodicModelAverager`."""
+    """Averages parameters over ranks at intervals; the base class of `PeriodicModelAverager`."""
 
     def __init__(self, process_group: Group = None) -> None:
         self.process_group = groups.find(process_group)
         self.step = 0
 
     def average_parameters(self, params: Iterable[Any]) -> None:
-        """Count a step, and average if it is time."""
+        """Count a step, and average if it is due."""
         raise NotImplementedError
 
 
@@ -126,8 +126,8 @@ class PeriodicModelAverager(ModelAverager):
     """Averages parameters every `period` steps.
 
     Args:
-        period: the number of steps between.
-        warmup_steps: the number of steps before the first.
+        period: the number of steps between averages.
+        warmup_steps: the number of steps before the first average.
         process_group: the ranks; all, if it is not given.
     """
 
@@ -140,14 +140,14 @@ class PeriodicModelAverager(ModelAverager):
         self.period, self.warmup_steps = period, warmup_steps
 
     def average_parameters(self, params: Iterable[Any]) -> None:
-        """Count a step, and average these parameters, or those of parameter groups, if it is time."""
+        """Count a step, and if it is due, average these parameters, or those of parameter groups."""
         if self.step >= self.warmup_steps and (self.step - self.warmup_steps) % self.period == 0:
             average_parameters(params, self.process_group)
         self.step += 1
 
 
 def average_parameters(params: Iterable[Any], process_group: Group) -> None:
-    """Average parameters, or those of parameter groups, over the ranks; those without a gradient are left out."""
+    """Average parameters, or those of parameter groups, over the ranks. Parameters without a gradient are skipped."""
     given = [one for item in params for one in (item["params"] if isinstance(item, dict) else [item])]
     futures = [_averaged(process_group, parameter.data) for parameter in given if parameter.grad is not None]
     for future in futures:
@@ -155,7 +155,7 @@ def average_parameters(params: Iterable[Any], process_group: Group) -> None:
 
 
 class PostLocalSGDOptimizer(penlight.optim.Optimizer):
-    """An optimiser after whose steps a `PeriodicModelAverager` may average the parameters.
+    """Wraps an optimiser; after each step a `PeriodicModelAverager` may average the parameters.
 
     Args:
         optim: the optimiser.
@@ -168,24 +168,24 @@ class PostLocalSGDOptimizer(penlight.optim.Optimizer):
 
     @property
     def state(self) -> Any:  # type: ignore[override]
-        """The optimiser's."""
+        """The optimiser's state."""
         return self.optim.state
 
     def __repr__(self) -> str:
         return repr(self.optim)
 
     def state_dict(self) -> dict[str, Any]:
-        """The optimiser's, and the averager's count of steps."""
+        """The optimiser's state dict, with the averager's step count."""
         return {**self.optim.state_dict(), "step": self.averager.step}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the state that `state_dict` gave."""
+        """Load a state that `state_dict` returned."""
         own = dict(state_dict)
         self.averager.step = own.pop("step", 0)
         self.optim.load_state_dict(own)
 
     def step(self) -> None:  # type: ignore[override]
-        """A step of the optimiser, and the average if it is time."""
+        """Run a step of the optimiser, and average if it is due."""
         self.optim.step()
         self.averager.average_parameters(self.param_groups)
 

@@ -1,4 +1,4 @@
-"""DistributedDataParallel: one module on several ranks, each with a part of the batch; gradients are averaged."""
+"""DistributedDataParallel: replicas of a module on several ranks, each with a part of the batch; gradients are averaged."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from . import _group, _join, _reducer
 
 
 class DistributedDataParallel(Module):
-    """A module whose gradients are averaged over the ranks of a group during the backward pass.
+    """Wraps a module so that its gradients are averaged over the ranks of a group during the backward pass.
 
-    Every rank makes it of the same module, gives it its own part of the batch, and takes the same step afterwards. The
-    parameters and buffers of rank 0 are taken at the beginning.
+    Every rank wraps the same module, feeds it its own part of the batch, and then takes the same optimiser step. At
+    construction all ranks copy the parameters and buffers of rank 0.
 
     Args:
-        module: the module; `.module` is it again.
+        module: the module, available again as `.module`.
         device_ids, output_device: for GPUs; None here.
-        broadcast_buffers: whether buffers, such as the running means of BatchNorm, become those of rank 0 before each
-            forward pass. `forward_sync_buffers` is another name of it.
-        init_sync: whether to compare the modules of the ranks, and take rank 0's parameters, at the beginning.
+        broadcast_buffers: whether to copy the buffers of rank 0, such as BatchNorm's running means, before each
+            forward pass. `forward_sync_buffers` is another name for it.
+        init_sync: whether to compare the modules of the ranks, and copy rank 0's parameters, at construction.
         process_group: the ranks; all, if it is not given.
         bucket_cap_mb: the size of the buckets in which gradients are reduced, in MiB; 25 if it is not given.
         find_unused_parameters: whether to find, in each forward pass, the parameters that its outputs do not depend on.
         gradient_as_bucket_view: whether `.grad` of the parameters is the memory of the buckets, which saves a copy.
-        static_graph: whether every iteration uses the same parameters in the same way, as the first one shows.
+        static_graph: whether every iteration uses the same parameters in the same way as the first.
 
     >>> import penlight.distributed as dist
     >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
@@ -109,11 +109,11 @@ class DistributedDataParallel(Module):
 
     @property
     def broadcast_buffers(self) -> bool:
-        """Whether buffers become those of rank 0 before each forward pass."""
+        """Whether rank 0's buffers are copied before each forward pass."""
         return self.forward_sync_buffers
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module gives. The backward pass that follows averages the gradients, except within `no_sync`."""
+        """Call the module. The next backward pass averages the gradients, except within `no_sync`."""
         syncing = penlight.is_grad_enabled() and self.require_backward_grad_sync
         if self._join_context is not None:
             self._tell_joined(syncing)
@@ -130,11 +130,11 @@ class DistributedDataParallel(Module):
         return output
 
     def will_sync_module_buffers(self) -> bool:
-        """Whether the next forward pass takes the buffers of rank 0."""
+        """Whether the next forward pass copies the buffers of rank 0."""
         return self.require_forward_param_sync and self.forward_sync_buffers and bool(self.modules_buffers)
 
     def _sync_buffers(self, joined: bool = False) -> None:
-        """Take the buffers of rank 0; where ranks have no inputs any more, those of the last that has."""
+        """Copy the buffers of rank 0, or in `join` those of the last rank that still has inputs."""
         source = 0
         if self._join_context is not None:
             known = penlight.tensor([-1 if joined else self.process_group.rank()])
@@ -144,9 +144,9 @@ class DistributedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Within this context gradients are added up on each rank, and averaged by the first backward pass after it.
+        """A context in which gradients accumulate locally; the first backward pass after it averages them.
 
-        The forward pass must be within it, too.
+        The forward pass must be inside it too.
         """
         before = self.require_backward_grad_sync
         self.require_backward_grad_sync = False
@@ -156,11 +156,11 @@ class DistributedDataParallel(Module):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state: object, hook: Callable[[Any, Any], Any]) -> None:
-        """Let a function reduce the gradients instead.
+        """Register a function that replaces the averaging of gradients.
 
         Args:
-            state: handed to the function.
-            hook: called as `hook(state, bucket)` for each `GradBucket`, whose gradients are not divided; gives a
+            state: passed to the function.
+            hook: called as `hook(state, bucket)` for each `GradBucket`, whose gradients are not yet divided; returns a
                 `torch.futures.Future` of a tensor with the averages.
         """
         if not callable(hook):
@@ -174,7 +174,7 @@ class DistributedDataParallel(Module):
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Any:
-        """A context in which ranks may have different numbers of inputs: those without take part with zeros.
+        """A context in which ranks may have different numbers of inputs: a rank without inputs contributes zeros.
 
         Args:
             divide_by_initial_world_size: whether gradients are divided by the number of all ranks, or of active ones.
@@ -186,7 +186,7 @@ class DistributedDataParallel(Module):
         )
 
     def join_hook(self, **kwargs: Any) -> Any:
-        """What a rank without inputs does in `join`."""
+        """The hook of a rank without inputs in `join`."""
         self._divide_by_initial_size = kwargs.get("divide_by_initial_world_size", True)
         return _JoinHook(self)
 
@@ -208,7 +208,7 @@ class DistributedDataParallel(Module):
 
     @staticmethod
     def _set_params_and_buffers_to_ignore_for_model(module: Module, params_and_buffers_to_ignore: Any) -> None:
-        """Leave parameters and buffers of these names alone."""
+        """Ignore parameters and buffers with these names."""
         module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
 
     def _get_ddp_logging_data(self) -> dict[str, Any]:
@@ -219,7 +219,7 @@ class DistributedDataParallel(Module):
 
 
 class _JoinHook:
-    """The part of a rank without inputs in the collectives of the others: see `DistributedDataParallel.join`."""
+    """Takes part in the other ranks' collectives for a rank without inputs: see `DistributedDataParallel.join`."""
 
     def __init__(self, model: DistributedDataParallel) -> None:
         self.model = model
@@ -235,7 +235,7 @@ class _JoinHook:
             self.model.reducer.shadow()
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Take the parameters and buffers of a rank that had inputs until the end."""
+        """Copy the parameters and buffers of a rank that had inputs until the end."""
         model, group = self.model, self.model.process_group
         source = penlight.tensor([group.rank() if is_last_joiner else -1])
         _distributed.all_reduce(source, _distributed.ReduceOp.MAX, group)
@@ -245,7 +245,7 @@ class _JoinHook:
 
 
 def _check_same(group: Any, parameters: Sequence[Any]) -> None:
-    """Refuse, on all ranks, models that have other parameters than on rank 0."""
+    """Raise, on all ranks, if a rank's parameters differ from rank 0's in number, shape or dtype."""
     mine = [(list(parameter.shape), str(parameter.dtype)) for parameter in parameters]
     models: list[Any] = [None] * group.size()
     _distributed.all_gather_object(models, mine, group)
@@ -266,7 +266,7 @@ def _check_same(group: Any, parameters: Sequence[Any]) -> None:
 
 
 class DistributedDataParallelCPU(DistributedDataParallel):
-    """Deprecated: `DistributedDataParallel` is the same."""
+    """Deprecated alias of `DistributedDataParallel`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn_user(

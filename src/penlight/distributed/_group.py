@@ -1,13 +1,13 @@
-"""Groups of ranks: what can be asked of them, and the operations that run in them.
+"""Process groups: their queries, and the operations that run in them.
 
 # Note [Agreement before data]
-Ranks that call a collective with different sizes, dtypes or reductions would hang, or reduce memory that is not
-there. So each collective begins with a small reduction that finds out whether all ranks ask for the same. If they do
-not, the ranks exchange what they ask for instead of data, and each of them raises an error that says it. An argument
-that one rank refuses is told to the others in the same way.
+Ranks that call a collective with different sizes, dtypes or reductions would hang, or read out of bounds. So each
+collective begins with a small reduction that checks whether all ranks request the same operation. If they do
+not, the ranks exchange their requests instead of data, and each raises an error that lists them. An argument
+error on one rank reaches the others in the same way.
 
-Both steps are asynchronous, and ranks may be at different steps, while MPI matches the collectives of a communicator by
-their order. So the agreements have a communicator of their own, and data is started in the order of the calls.
+Both steps are asynchronous, so ranks may be at different steps, but MPI matches the collectives of a communicator by
+their order. So the agreements use a separate communicator, and data transfers start in the order of the calls.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from ._mpi import DONE, Alone, Array, Chunks, Engine, Request
 from ._store import PrefixStore, Store
 
 NOT_MEMBER = -100
-GRACE = 1.0  # seconds after which a rank that has left is taken for one that does not take part any more
+GRACE = 1.0  # seconds after which a rank that has left counts as absent
 
 
 # ----- Operations -----------------------------------------------------------------------------------------------------
 
 
 class Work:
-    """An operation that was started, or waits for its turn. `async_op=True`, `isend` and `irecv` give one."""
+    """A running or queued operation, returned by `isend`, `irecv` and with `async_op=True`."""
 
     def __init__(
         self, group: ProcessGroup, name: str, start: Callable[[], Request], finish: Callable[[], None] | None,
@@ -56,7 +56,7 @@ class Work:
         self._future: Future[Any] | None = None
 
     def _test(self) -> bool:
-        """Whether it is done, as far as this rank's part goes; moves it on."""
+        """Make progress, and return whether this rank's part is done."""
         if not self._done and self._request is not None:
             try:
                 if not self._request.Test():
@@ -67,7 +67,7 @@ class Work:
         return self._done
 
     def _end(self, error: Exception | None) -> None:
-        """Bring the results to their tensors."""
+        """Copy the results to their tensors."""
         self._done = True
         self._group._running.pop(self, None)
         if error is None and self._finish is not None:
@@ -80,12 +80,12 @@ class Work:
             self._complete(self._future)
 
     def is_completed(self) -> bool:
-        """Whether it has ended, well or not."""
+        """Whether it has ended, successfully or not."""
         self._group._progress()
         return self._done
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Wait until the operation has ended; True.
+        """Wait until the operation has ended, and return True.
 
         Args:
             timeout: how long to wait here. After the group's own timeout the operation fails, and the group with it.
@@ -100,7 +100,7 @@ class Work:
         return True
 
     def _lost(self) -> set[int]:
-        """The ranks that this waits for and that will not come."""
+        """The absent ranks that this operation waits for."""
         if _mpi.job is None:
             return set()
         dead, left = _mpi.job.gone()
@@ -139,7 +139,7 @@ class Work:
         self._end(error)
 
     def is_success(self) -> bool:
-        """Whether it has ended well."""
+        """Whether it has ended without an error."""
         return self.is_completed() and self._error is None
 
     def exception(self) -> Exception | None:
@@ -166,7 +166,7 @@ class Work:
     _source_rank = source_rank
 
     def get_future(self) -> Future[Any]:
-        """A future for the tensors that are filled. Waiting for it, or for what follows from it, moves this work on."""
+        """A future of the filled tensors. Waiting for it, or for a future derived from it, makes progress on this work."""
         if self._future is None:
             self._future = Future()
             self._future._drive = self._wait_quietly
@@ -178,7 +178,7 @@ class Work:
         try:  # noqa: SIM105
             self.wait()
         except RuntimeError:
-            pass  # the future has it
+            pass  # the future stores the error
 
     def _complete(self, future: Future[Any]) -> None:
         if self._error is None:
@@ -191,7 +191,7 @@ _abandoned: list[Work] = []
 
 
 class _After:
-    """A request that is done when an operation is; its error goes to the one that comes after it."""
+    """A request that is done when an operation is, and forwards that operation's error to the next."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
@@ -201,7 +201,7 @@ class _After:
 
 
 def _translated(error: Exception) -> Exception:
-    """What an error of MPI's is in PyTorch's words."""
+    """Translate an MPI error into PyTorch's error."""
     if "TRUNCATE" in str(error).upper():
         return RuntimeError(
             "Received data size doesn't match expected size. Is there a distributed collective mismatch in your code? "
@@ -214,7 +214,7 @@ def _translated(error: Exception) -> Exception:
 
 
 class ProcessGroup:
-    """Some of the ranks, among which collectives run. `new_group` makes one; `group.WORLD` has all ranks."""
+    """A set of ranks in which collectives run. `new_group` creates one; `group.WORLD` has all ranks."""
 
     class BackendType(enum.Enum):
         """The kinds of engines."""
@@ -241,7 +241,7 @@ class ProcessGroup:
         return self._data.rank
 
     def size(self) -> int:
-        """How many ranks there are."""
+        """The number of ranks."""
         return self._data.size
 
     def name(self) -> str:
@@ -260,17 +260,17 @@ class ProcessGroup:
         peers: frozenset[int] | None = None,
         after: Work | None = None,
     ) -> Work:
-        """Begin an operation.
+        """Start an operation.
 
         Args:
-            name: what users know it by.
+            name: its public name.
             start: starts it in the engine.
-            same: what must be equal on all ranks, if that is to be found out first. See Note [Agreement before data].
-            finish: called when it is done: brings results to where they belong.
+            same: values that must be equal on all ranks; None skips the check. See Note [Agreement before data].
+            finish: called when it is done, to copy the results to their tensors.
             result: the tensors that it fills.
-            size: how many bytes it moves, about.
-            peers: the ranks without which it cannot end; all of the group, if they are not given.
-            after: an operation that must have ended before.
+            size: the approximate number of bytes transferred.
+            peers: the ranks that it needs; all of the group, if not given.
+            after: an operation that must end first.
         """
         said = f"{name}({', '.join(map(str, same or ()))})"
         work = Work(self, name, start, finish, result, size, self._everyone if peers is None else peers, said)
@@ -293,12 +293,12 @@ class ProcessGroup:
         return work
 
     def _token(self, name: str, way: Callable[[Array, int, int], Request], peer: int, tag: int) -> Work:
-        """Begin to send or to receive an empty message."""
+        """Start to send or receive an empty message."""
         peers = frozenset([self._ranks[peer]])
         return self._begin(name, lambda: way(np.zeros(0, np.uint8), peer, tag), same=None, peers=peers)
 
     def _progress(self) -> None:
-        """Move everything on: start, in their order, operations that all ranks agree on, and test those that run."""
+        """Make progress: start, in order, the operations that all ranks agree on, and test the running ones."""
         with self._lock:
             while self._waiting and not self._in_chunks() and self._waiting[0]._agreement.Test():
                 work = self._waiting.popleft()
@@ -312,11 +312,11 @@ class ProcessGroup:
                 work._test()
 
     def _in_chunks(self) -> bool:
-        """Whether the latest operation has not begun wholly. See Note [Chunks]."""
+        """Whether the latest operation has chunks that have not started. See Note [Chunks]."""
         return isinstance(self._latest, Chunks) and bool(self._latest.rest)
 
     def _explain(self, work: Work) -> Request:
-        """Instead of a collective on which ranks do not agree: exchange what each of them asks for, and raise that."""
+        """Handle a collective on which ranks disagree: exchange their requests, and raise an error that lists them."""
         size = 200
         mine = np.zeros(size, np.uint8)
         text = work._said.encode()[:size]
@@ -334,12 +334,12 @@ class ProcessGroup:
         return self._data.all_gather(mine, table)
 
     def _refuse(self, name: str, error: Exception) -> Exception:
-        """An error of this rank's arguments, which the other ranks hear of. See Note [Agreement before data]."""
+        """Raise an argument error of this rank, and report it to the others. See Note [Agreement before data]."""
         self._begin(f"refused {name}", lambda: DONE, same=[f"{type(error).__name__}: {error}"])
         return error
 
     def _apart(self) -> ProcessGroup:
-        """The same ranks for operations that need no agreement, since nothing else can come between them."""
+        """A separate group of the same ranks, for operations that need no agreement because nothing can come between them."""
         return ProcessGroup(
             self._data.copy(),
             Alone(),
@@ -352,7 +352,7 @@ class ProcessGroup:
         )
 
     def _drain(self, seconds: float) -> bool:
-        """Wait a while for what has not ended; whether all has."""
+        """Wait briefly for unfinished operations. Returns whether all have ended."""
 
         def done() -> bool:
             self._progress()
@@ -380,7 +380,7 @@ Rank = int | None
 
 
 class _Groups:
-    """The groups of this process, in the order in which they were made."""
+    """The groups of this process, in the order of their creation."""
 
     def __init__(self) -> None:
         self.all: list[ProcessGroup] = []
@@ -394,7 +394,7 @@ class _Groups:
         return self.all[0]
 
     def find(self, group: Any) -> ProcessGroup:
-        """A group that was given as an argument: None is the default one."""
+        """Resolve a `group` argument: None is the default group."""
         if group is None:
             return self.default()
         if not isinstance(group, ProcessGroup):
@@ -404,7 +404,7 @@ class _Groups:
         return group
 
     def member(self, group: Any, name: str) -> ProcessGroup | None:
-        """The same, or None with a warning where this rank is not in the group."""
+        """As `find`, but None with a warning if this rank is not in the group."""
         if group == NOT_MEMBER:
             warn_user(
                 f"Running {name} on global rank {get_rank()} which does not belong to the given group.",
@@ -417,7 +417,7 @@ groups = _Groups()
 
 
 def check_timeout(timeout: Any) -> timedelta:
-    """Refuse what is not a length of time."""
+    """Raise unless the argument is a `timedelta`."""
     if not isinstance(timeout, timedelta):
         raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
     return timeout
@@ -440,7 +440,7 @@ class group(metaclass=_WorldMeta):
 
 
 class GroupMember(metaclass=_WorldMeta):
-    """`GroupMember.NON_GROUP_MEMBER` is what `new_group` gives to a rank that is not in the group."""
+    """`GroupMember.NON_GROUP_MEMBER` is what `new_group` returns on a rank that is not in the group."""
 
     NON_GROUP_MEMBER = NOT_MEMBER
 
@@ -449,7 +449,7 @@ class GroupMember(metaclass=_WorldMeta):
 
 
 def is_initialized() -> bool:
-    """Whether `init_process_group` was called, and not yet `destroy_process_group`."""
+    """Whether `init_process_group` was called without a later `destroy_process_group`."""
     return bool(groups.all)
 
 
@@ -463,7 +463,7 @@ def get_rank(group: Group = None) -> int:
 
 
 def get_world_size(group: Group = None) -> int:
-    """How many ranks a group has; -1 if this process is not in it."""
+    """The number of ranks of a group; -1 if this process is not in it."""
     if group == NOT_MEMBER:
         return -1
     return groups.find(group).size()
@@ -475,23 +475,23 @@ def _registered(group: ProcessGroup) -> None:
 
 
 def get_backend(group: Group = None) -> str:
-    """The name of a group's engine, as it was asked for."""
+    """The name of a group's backend, as it was requested."""
     return groups.find(group)._backend
 
 
 def get_backend_config(group: Group = None) -> str:
-    """The engine for each kind of device."""
+    """The backend for each device type."""
     name = get_backend(group)
     return "cpu:gloo" if name == "undefined" else f"cpu:{name},cuda:{name}"
 
 
 def get_process_group_ranks(group: Group) -> list[int]:
-    """The ranks in a group, numbered as in the default group."""
+    """The members of a group, by their ranks in the default group."""
     return list(groups.find(group)._ranks)
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The number in the default group of a rank of a group."""
+    """Convert a rank of a group to its rank in the default group."""
     _registered(group)
     if not 0 <= group_rank < group.size():
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
@@ -499,7 +499,7 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The number in a group of a rank of the default group."""
+    """Convert a rank of the default group to its rank in a group."""
     _registered(group)
     if global_rank not in group._ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
@@ -507,7 +507,7 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """The rank among those on this machine, which the one who started it put into LOCAL_RANK."""
+    """The rank among the processes on this machine, which the launcher put into LOCAL_RANK."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
@@ -519,7 +519,7 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_pg_count() -> int:
-    """How many groups were made."""
+    """The number of groups created so far."""
     return groups.made
 
 

@@ -1,4 +1,4 @@
-"""Ranks with different numbers of inputs: those that have none left take part in the collectives of the others."""
+"""Uneven inputs: a rank that has none left still takes part in the collectives of the others."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ._group import ProcessGroup
 
 
 class JoinHook:
-    """What a rank without inputs does: `main_hook` in each iteration of the others, `post_hook` when all have ended."""
+    """Callbacks for a rank without inputs: `main_hook` in each iteration of the others, `post_hook` when all have ended."""
 
     def main_hook(self) -> None:
         """Take part in the collectives of one iteration."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Called when all ranks have ended; whether this one was among the last."""
+        """Called when all ranks have ended; `is_last_joiner` says whether this rank was among the last."""
 
 
 class Joinable(ABC):
-    """Something whose iterations have collectives, such as DistributedDataParallel: has `join_hook`, `join_device` and
-    `join_process_group`."""
+    """Base class of objects whose iterations run collectives, such as DistributedDataParallel. A subclass implements
+    `join_hook`, `join_device` and `join_process_group`."""
 
     @classmethod
     def __subclasshook__(cls, other: type) -> Any:
@@ -51,10 +51,10 @@ class Join:
     """A context in which ranks may have different numbers of inputs.
 
     Args:
-        joinables: what takes part, such as a DistributedDataParallel.
+        joinables: the `Joinable` objects, such as a DistributedDataParallel.
         enable: False if all ranks have equally many inputs: then nothing is done.
         throw_on_early_termination: whether to raise on all ranks when the first one has no inputs left.
-        kwargs: handed to `join_hook` of each.
+        kwargs: passed to `join_hook` of each.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Join:
             hook.post_hook(last)
 
     def _count(self, mine: int) -> int:
-        """How many ranks have inputs: this one, if `mine` is 1."""
+        """The number of ranks that still have inputs; `mine` is 1 if this one has."""
         total = penlight.tensor([mine])
         all_reduce(total, ReduceOp.SUM, self._group)
         return int(total)

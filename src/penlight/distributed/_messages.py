@@ -30,10 +30,10 @@ def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, g
     """Start to send a tensor to another rank.
 
     Args:
-        tensor: what is sent; it stays as it is until the work is done.
-        dst: the rank that gets it, by its number in the default group; or `group_dst`, by its number in `group`.
+        tensor: the tensor to send; do not modify it until the work is done.
+        dst: the receiver's rank in the default group; or `group_dst`, its rank in `group`.
         group: the group in which both are.
-        tag: a number by which the receiver knows the message.
+        tag: a number that the receiver must match.
 
     Returns a `Work`.
     """
@@ -53,10 +53,10 @@ def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, g
 
     Args:
         tensor: overwritten.
-        src: the rank that sends, by its number in the default group; or `group_src`, by its number in `group`.
+        src: the sender's rank in the default group; or `group_src`, its rank in `group`.
             Any rank, if neither is given.
         group: the group in which both are.
-        tag: the number that the sender gave the message.
+        tag: the sender's tag.
 
     Returns a `Work`.
     """
@@ -98,10 +98,10 @@ class P2POp:
 
     Args:
         op: `isend` or `irecv`.
-        tensor: what is sent or overwritten.
-        peer: the other rank, by its number in the default group; or `group_peer`, by its number in `group`.
+        tensor: the tensor to send or overwrite.
+        peer: the other process's rank in the default group; or `group_peer`, its rank in `group`.
         group: the group in which both are.
-        tag: a number by which both know the message.
+        tag: a number that both sides must match.
     """
 
     def __init__(
@@ -134,10 +134,10 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Start several sends and receives; a `Work` for each."""
+    """Start several sends and receives, and return a `Work` for each."""
     if not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
-    p2p_op_list[0]  # none is refused
+    p2p_op_list[0]  # raises for an empty list
     return [op.op(op.tensor, group=op.group, tag=op.tag, **{_PEER[op.op]: op.group_peer}) for op in p2p_op_list]
 
 

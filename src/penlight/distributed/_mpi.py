@@ -1,26 +1,26 @@
 """The engine: messages between processes by MPI, through mpi4py.
 
 # Note [MPI without mpiexec]
-MPICH asks the program that started it where the other ranks are, in a small text protocol (PMI-1) over an inherited
-socket. Where `mpiexec` started the ranks it answers. Otherwise a thread of each rank answers its own MPICH, out of the
-store that the ranks have in common: `put`, `get` and a barrier are all that MPICH needs. So ranks may be started in any
-way that gives them a store. MPI_Init is called through ctypes, which lets that thread run meanwhile; mpi4py does not.
+MPICH asks its launcher for the addresses of the other ranks, in a small text protocol (PMI-1) over an inherited
+socket. If `mpiexec` started the ranks, it answers. Otherwise a thread of each rank answers its own MPICH from the
+ranks' shared store: MPICH needs only `put`, `get` and a barrier. So any launcher works that gives the ranks a common
+store. MPI_Init is called through ctypes, which releases the GIL for that thread; mpi4py does not.
 
 # Note [Waiting]
-Nothing here blocks in MPI. An operation is started, and its request tested again and again: so a timeout holds,
-Ctrl-C works, and a rank that has died is noticed. MPI moves data only while it is called, so that the one who waits
-first tests without a pause, for a time that depends on the size of the data, and then ever less often. The pauses are
-sleeps: `sched_yield` on a busy machine gives a whole time slice to everybody else.
+Nothing here blocks in MPI. An operation is started, and its request is polled: so timeouts hold, Ctrl-C works, and a
+dead rank is noticed. MPI transfers data only while it is called, so a waiting rank
+first polls without a pause, for a time that depends on the size of the data, and then ever less often. The pauses are
+sleeps: on a busy machine `sched_yield` gives a full time slice to every other process.
 
 # Note [Chunks]
-MPICH allocates as much memory for a reduction as it has data. For many megabytes that is new memory in each call, and
-making its pages takes longer than the reduction. So large arrays are reduced in chunks of 4 MB, of which two run at a
-time: their memory is used again. The next operation of a group begins after the last chunk has, as MPI matches
+MPICH allocates a temporary buffer as large as the data of a reduction. For many megabytes that is new memory in each call, and
+its page faults take longer than the reduction. So large arrays are reduced in chunks of 4 MB, two at a
+time, whose buffers are reused. The next operation of a group starts after the last chunk has started, because MPI matches
 collectives by their order.
 
 # Note [The end of a rank]
-MPI_Finalize waits for all ranks, so it is called only if all of them come to their end in order. A rank with an
-error, or with operations that never finished, leaves without it: the others notice by Note [Watching ranks], or
+MPI_Finalize waits for all ranks, so it is called only if all of them end normally. A rank with an
+error, or with unfinished operations, exits without it: the others notice through Note [Watching ranks], or
 `mpiexec` ends them.
 """
 
@@ -46,7 +46,7 @@ from ._tcp_store import TCPStore, Watch
 
 Array = np.ndarray[Any, Any]
 
-# What one of these variables says was started by `mpiexec` or a cluster's counterpart of it.
+# Variables set by `mpiexec` or a cluster's equivalent.
 _STARTERS = ("PMI_RANK", "PMI_FD", "PMI_PORT", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 
 
@@ -57,11 +57,11 @@ class Request(Protocol):
     """An operation that was started."""
 
     def Test(self) -> bool:
-        """Whether it is done; moves it on."""
+        """Make progress, and return whether it is done."""
 
 
 class Done:
-    """A request that was done at once."""
+    """A request that completed immediately."""
 
     def Test(self) -> bool:
         return True
@@ -76,7 +76,7 @@ def available() -> bool:
 
 
 def load() -> Any:
-    """The module `mpi4py.MPI`, which has not started MPI yet; ImportError if it is not installed."""
+    """Import `mpi4py.MPI` without starting MPI; ImportError if it is not installed."""
     try:
         import mpi4py
 
@@ -92,7 +92,7 @@ def load() -> Any:
 
 
 def started_by_mpiexec() -> bool:
-    """Whether `mpiexec`, or a cluster's counterpart of it, started this process."""
+    """Whether `mpiexec` or a cluster's equivalent started this process."""
     return any(name in os.environ for name in _STARTERS)
 
 
@@ -100,12 +100,12 @@ def started_by_mpiexec() -> bool:
 
 
 class Job:
-    """This process among the ranks that were started together. A process has one, since MPI can start only once."""
+    """This process's membership in a set of ranks started together. A process has one, since MPI can start only once."""
 
     def __init__(self, MPI: Any, rank: int, size: int) -> None:
         self.MPI, self.rank, self.size = MPI, rank, size
         self.process = os.getpid()
-        self.failed = False  # an error ends this process, or an operation never finished
+        self.failed = False  # an error ended this process, or an operation never finished
         self.watch: Watch | None = None
         self.store: Store | None = None
         comm = MPI.COMM_WORLD
@@ -114,7 +114,7 @@ class Job:
         self.ending = comm.Dup()
 
     def gone(self) -> tuple[set[int], set[int]]:
-        """The ranks that have died, and those that have left in order."""
+        """The ranks that died, and the ranks that exited normally."""
         if self.watch is None:
             return set(), set()
         self.watch.look()
@@ -125,7 +125,7 @@ job: Job | None = None
 
 
 def start(store: TCPStore | None, rank: int, size: int) -> Job:
-    """Start MPI in this process, which is one of `size` ranks that have a store in common. None: MPI runs already."""
+    """Start MPI in this process, one of `size` ranks that share a store. Returns None if MPI is already running."""
     global job
     if job is not None:
         if job.process != os.getpid():
@@ -153,7 +153,7 @@ def start(store: TCPStore | None, rank: int, size: int) -> Job:
 
 
 def start_under_mpiexec() -> Job:
-    """Start MPI in a process that `mpiexec` started: MPI knows what rank it is."""
+    """Start MPI in a process that `mpiexec` started: MPI knows its rank."""
     MPI = load()
     if not MPI.Is_initialized():
         _initialize(MPI)
@@ -161,21 +161,21 @@ def start_under_mpiexec() -> Job:
 
 
 def _initialize(MPI: Any) -> None:
-    os.environ.setdefault("MPIR_CVAR_CH4_NETMOD", "ofi")  # the faster of MPICH's two ways over TCP
+    os.environ.setdefault("MPIR_CVAR_CH4_NETMOD", "ofi")  # the faster of MPICH's two TCP transports
     provided = ctypes.c_int()
     ctypes.CDLL(MPI.__file__).MPI_Init_thread(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(provided))
 
 
 def _finalize(MPI: Any) -> None:
     ctypes.CDLL(MPI.__file__).MPI_Finalize()
-    if _answering:  # MPICH asks once more when Python has ended: the answer lies ready, and the sockets stay open
+    if _answering:  # MPICH asks once more after Python has ended: the answer is sent now, and the sockets stay open
         _answering[0].sendall(b"cmd=finalize_ack rc=0\n")
         for connection in _answering:
             connection.detach()
 
 
 def _unname_shared_memory(MPI: Any) -> None:
-    """Take away the name of MPICH's shared memory, which all ranks have mapped: a killed job leaves nothing behind."""
+    """Unlink MPICH's shared memory once all ranks have mapped it, so that a killed job leaves nothing behind."""
     MPI.COMM_WORLD.Barrier()
     with suppress(OSError), open("/proc/self/maps") as maps:
         for line in maps:
@@ -191,7 +191,7 @@ def _initialize_by_store(MPI: Any, store: TCPStore, rank: int, size: int) -> Non
     if rank == 0:
         store.set("mpi/name", f"penlight_{os.getpid()}_{time.time_ns()}")
     name = store.get("mpi/name").decode()  # MPICH names its shared memory after it
-    # MPICH would take any network interface. Between ranks on one machine nobody else need reach its sockets.
+    # MPICH would pick any network interface. Ranks on one machine need sockets on the loopback interface only.
     interface = "lo" if len(set(hosts)) == 1 else _interface(store.address_here())
     os.environ.setdefault("FI_PROVIDER", "tcp")
     if interface is not None:
@@ -204,7 +204,7 @@ def _initialize_by_store(MPI: Any, store: TCPStore, rank: int, size: int) -> Non
     try:
         _initialize(MPI)
     finally:
-        for variable in given:  # so that programs that this one starts do not take them for theirs
+        for variable in given:  # so that child processes do not inherit them
             del os.environ[variable]
     _answering.extend([ours, theirs])
 
@@ -233,7 +233,7 @@ def exchange(store: Store, what: str, rank: int, size: int, value: str) -> list[
 
 
 def _mapping(hosts: Sequence[str]) -> str:
-    """Which ranks share a machine, as MPICH reads it: runs of (machine, how many machines, ranks on each)."""
+    """The ranks of each machine in MPICH's format: runs of (machine, number of machines, ranks on each)."""
     numbers: dict[str, int] = {}
     runs: list[list[int]] = []
     for host in hosts:
@@ -246,7 +246,7 @@ def _mapping(hosts: Sequence[str]) -> str:
 
 
 def _answer(connection: socket.socket, store: Store, name: str, hosts: Sequence[str]) -> None:
-    """Answer what this process's MPICH asks by PMI-1."""
+    """Answer the PMI-1 requests of this process's MPICH."""
     size, barriers = len(hosts), 0
     fixed = {
         "init": "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
@@ -282,7 +282,7 @@ def _answer(connection: socket.socket, store: Store, name: str, hosts: Sequence[
 
 
 def _answer_or_end(connection: socket.socket, store: Store, name: str, hosts: Sequence[str]) -> None:
-    """Answer MPICH. If the store fails, or a rank does not come in time, MPICH sees the end of the connection."""
+    """Answer MPICH. If the store fails, or a rank is late, close the connection, which MPICH notices."""
     try:
         _answer(connection, store, name, hosts)
     except DistError as error:
@@ -291,7 +291,7 @@ def _answer_or_end(connection: socket.socket, store: Store, name: str, hosts: Se
 
 
 def _watched(this: Job, store: TCPStore | None) -> tuple[Store, Watch]:
-    """The job's store, and the connection that tells who has ended. Under `mpiexec` rank 0 opens the store now."""
+    """The job's store, and the connection that reports ended ranks. Under `mpiexec` rank 0 opens the store now."""
     if store is None:
         hosts = this.world.allgather(socket.gethostname())
         address = "127.0.0.1" if len(set(hosts)) == 1 else hosts[0]
@@ -304,7 +304,7 @@ def _watched(this: Job, store: TCPStore | None) -> tuple[Store, Watch]:
 
 
 def _at_the_end(this: Job) -> None:
-    """Arrange for `leave` when the process ends: `multiprocessing` calls it in processes of its own, too."""
+    """Register `leave` for the end of the process, also in processes that `multiprocessing` starts."""
     from multiprocessing import util
 
     util.Finalize(None, leave, exitpriority=0)
@@ -318,7 +318,7 @@ def _at_the_end(this: Job) -> None:
 
 
 def leave() -> None:
-    """End MPI, if all ranks do. See Note [The end of a rank]."""
+    """Finalize MPI if all ranks do. See Note [The end of a rank]."""
     error = sys.exc_info()[1]
     if isinstance(error, SystemExit):
         error = error if error.code else None
@@ -331,13 +331,13 @@ def leave() -> None:
 
 
 def wait(done: Callable[[], bool], seconds: float, size: int, alarm: Callable[[], bool]) -> bool:
-    """Call `done` until it is True, `alarm` is, or the time is up; which of the first. See Note [Waiting].
+    """Poll `done` until it or `alarm` is True, or the time is up; returns whether it was `done`. See Note [Waiting].
 
     Args:
-        done: whether what is waited for is there.
+        done: whether the wait is over.
         seconds: how long to wait at most.
-        size: how many bytes are on their way.
-        alarm: called now and then; True ends the wait.
+        size: the number of bytes in transit.
+        alarm: called at intervals; True ends the wait.
     """
     start = now = time.monotonic()
     eager, end, look, pause = start + 0.00005 + size * 1e-10, start + seconds, start + 0.05, 0.00002
@@ -359,7 +359,7 @@ def wait(done: Callable[[], bool], seconds: float, size: int, alarm: Callable[[]
 
 
 class Alone:
-    """A group of one rank, which needs no MPI. The methods are those of `Communicator`."""
+    """A group of one rank, which needs no MPI. It has the methods of `Communicator`."""
 
     rank, size = 0, 1
 
@@ -397,9 +397,9 @@ class Alone:
 
 
 class Communicator:
-    """A group of ranks between which MPI carries messages. Each method starts an operation and gives its request.
+    """A group of ranks connected by MPI. Each method starts an operation and returns its request.
 
-    Arrays are contiguous and stay as they are until the operation is done. Reductions are named as in `ReduceOp`.
+    Arrays are contiguous, and must not change until the operation is done. Reductions are named as in `ReduceOp`.
     """
 
     def __init__(self, MPI: Any, comm: Any) -> None:
@@ -456,7 +456,7 @@ class Communicator:
         return _Receive(request, self.MPI.Status())
 
     def part(self, ranks: Sequence[int], number: int) -> Engine:
-        """The same for some of the ranks, which all call this."""
+        """A communicator for some of the ranks, which all call this."""
         if len(ranks) == 1:
             return Alone()
         everyone = self.comm.Get_group()
@@ -468,18 +468,18 @@ class Communicator:
             everyone.Free()
 
     def copy(self) -> Engine:
-        """The same ranks, whose operations are matched by themselves; all call this."""
+        """A communicator of the same ranks, whose operations are matched separately; all ranks call this."""
         return Communicator(self.MPI, self.comm.Dup())
 
     def free(self) -> None:
-        """Give back what MPI keeps for the group."""
+        """Free MPI's resources of the group."""
         self.comm.Free()
 
     def _bytes(self, array: Array) -> list[Any]:
         return [array.reshape(-1).view(np.uint8), self.MPI.BYTE]
 
     def _typed(self, array: Array, op: str) -> tuple[list[Any], Any]:
-        """An array as MPI reduces it, and the reduction. Booleans are bytes of 0 and 1; NumPy reduces 16-bit floats."""
+        """An array in MPI's form, and the MPI reduction. Booleans are bytes 0 and 1; NumPy reduces 16-bit floats."""
         dtype = array.dtype
         if dtype == np.bool_:
             return [array.view(np.uint8), self.MPI.UINT8_T], getattr(self.MPI, _LOGICAL[op])
@@ -511,7 +511,7 @@ class Chunks:
 
 
 class _Receive:
-    """The request of a receive, which knows afterwards who sent."""
+    """The request of a receive; it knows the sender afterwards."""
 
     def __init__(self, request: Any, status: Any) -> None:
         self.request, self.status, self.source = request, status, -1

@@ -1,4 +1,4 @@
-"""Python objects between ranks: pickled, and sent as bytes. Only load what the ranks of one's own program send."""
+"""Collectives for Python objects: they are pickled and sent as bytes, so use them only between trusted ranks."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def _all_sizes(ranks: ProcessGroup, size: int) -> list[int]:
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
-    """Give every rank the objects of all.
+    """Collect the objects of all ranks on every rank.
 
     Args:
-        object_list: as long as there are ranks; overwritten by the objects.
-        obj: what this rank gives; it must be picklable.
+        object_list: a list with one item per rank; overwritten by the objects.
+        obj: this rank's object; it must be picklable.
         group: the ranks; all, if it is not given.
 
     >>> import penlight.distributed as dist
@@ -65,12 +65,12 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: Rank = None, group: Group = None, group_dst: Rank = None
 ) -> None:
-    """Give rank `dst` the objects of all.
+    """Collect the objects of all ranks on rank `dst`.
 
     Args:
-        obj: what this rank gives; it must be picklable.
-        object_gather_list: on rank `dst` a list as long as there are ranks, which is overwritten; None elsewhere.
-        dst: the rank that gets them, 0 if it is not given; or `group_dst`, by its number in `group`.
+        obj: this rank's object; it must be picklable.
+        object_gather_list: on rank `dst` a list with one item per rank, which is overwritten; None elsewhere.
+        dst: the receiving rank, 0 if it is not given; or `group_dst`, its rank in `group`.
         group: the ranks; all, if it is not given.
     """
     ranks = groups.member(group, "gather_object")
@@ -90,11 +90,11 @@ def gather_object(
 def broadcast_object_list(
     object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> None:
-    """Give the objects of one rank to all.
+    """Copy the objects of one rank to all others.
 
     Args:
         object_list: the objects on rank `src`; elsewhere a list of the same length, which is overwritten.
-        src: the rank that sends, 0 if it is not given; or `group_src`, by its number in `group`.
+        src: the sending rank, 0 if it is not given; or `group_src`, its rank in `group`.
         group: the ranks; all, if it is not given.
     """
     ranks = groups.member(group, "broadcast_object_list")
@@ -119,12 +119,12 @@ def scatter_object_list(
     group: Group = None,
     group_src: Rank = None,
 ) -> None:
-    """Give each rank one of the objects of rank `src`.
+    """Distribute the objects of rank `src`, one to each rank.
 
     Args:
         scatter_object_output_list: a list whose first item is overwritten.
-        scatter_object_input_list: on rank `src` an object for each rank.
-        src: the rank that has them, 0 if it is not given; or `group_src`, by its number in `group`.
+        scatter_object_input_list: on rank `src` one object per rank.
+        src: the sending rank, 0 if it is not given; or `group_src`, its rank in `group`.
         group: the ranks; all, if it is not given.
     """
     ranks = groups.member(group, "scatter_object_list")

@@ -1,6 +1,6 @@
-"""How a tensor would be laid out over several processes: descriptions that packages write down as they are imported.
+"""DTensor placements: descriptions of how a tensor is distributed, which packages construct at import.
 
-Penlight has no distributed tensors. What would lay one out (`DTensor`, `distribute_tensor`, `parallelize_module`) is refused when it is used.
+Penlight has no distributed tensors. `DTensor`, `distribute_tensor` and `parallelize_module` raise when they are used.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Placement:
-    """What each process would hold of a tensor."""
+    """Base class: the part of a tensor that each process would hold."""
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether each process holds a slice, along this dimension if one is given."""
         return False
 
     def is_replicate(self) -> bool:
-        """Whether each process holds the whole tensor."""
+        """Whether each process holds the full tensor."""
         return False
 
     def is_partial(self, reduce_op: str | None = None) -> bool:
@@ -58,7 +58,7 @@ class _StridedShard(Placement):
 
 @dataclass(frozen=True)
 class Replicate(Placement):
-    """Each process holds the whole tensor."""
+    """Each process holds the full tensor."""
 
     def __str__(self) -> str:
         return "R"
@@ -69,7 +69,7 @@ class Replicate(Placement):
 
 @dataclass(frozen=True)
 class Partial(Placement):
-    """The tensor is the reduction, by `reduce_op`, of what the processes hold."""
+    """The tensor is the reduction, by `reduce_op`, of the processes' tensors."""
 
     reduce_op: str = "sum"
 

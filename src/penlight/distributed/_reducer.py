@@ -1,12 +1,12 @@
-"""Averaging gradients over ranks while a backward pass computes them: the engine of DistributedDataParallel.
+"""Averages gradients over ranks while a backward pass computes them: the engine of DistributedDataParallel.
 
 # Note [Buckets]
-Many small reductions cost more than a few large ones, and one large one could not begin before the last gradient is
-there. So parameters are put into buckets in the reverse of their order, which is about the order in which their
-gradients become ready: a first small one, so that communication begins early, then larger ones. A bucket whose
-gradients are all there is reduced while the backward pass goes on. All ranks begin the buckets in the same order, in
-a communicator of their own, so that they need no agreement (see Note [Agreement before data]): the models were
-compared at the beginning.
+Many small reductions cost more than a few large ones, but a single large one could not start before the last gradient is
+ready. So parameters are put into buckets in reverse order, which is about the order in which their
+gradients become ready: a small bucket first, so that communication starts early, then larger ones. A complete
+bucket is reduced while the backward pass continues. All ranks start the buckets in the same order, in
+a separate communicator, so they need no agreement (see Note [Agreement before data]): the models were
+compared at construction.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ FIRST_BUCKET = 1 << 20  # bytes
 
 
 class GradBucket:
-    """What a communication hook gets: the gradients of some parameters, one after the other in one tensor."""
+    """The argument of a communication hook: the gradients of some parameters, concatenated in one tensor."""
 
     def __init__(self, bucket: Bucket, is_last: bool) -> None:
         self._bucket, self._is_last = bucket, is_last
         self._buffer = wrap(bucket.flat)
 
     def index(self) -> int:
-        """The number of the bucket."""
+        """The index of the bucket."""
         return self._bucket.index
 
     def buffer(self) -> Tensor:
-        """The gradients in one dimension."""
+        """The gradients as one 1-D tensor."""
         return self._buffer
 
     def set_buffer(self, buffer: Tensor) -> None:
-        """Take another tensor for the gradients."""
+        """Replace the tensor of the gradients."""
         self._buffer = buffer
 
     def gradients(self) -> list[Tensor]:
@@ -63,7 +63,7 @@ class GradBucket:
 
 
 class Bucket:
-    """Some parameters, and memory for their gradients that is reduced at once. See Note [Buckets]."""
+    """Some parameters, and one buffer for their gradients, reduced in one operation. See Note [Buckets]."""
 
     def __init__(self, index: int, parameters: Sequence[Tensor]) -> None:
         self.index, self.parameters = index, list(parameters)
@@ -78,7 +78,7 @@ class Bucket:
 
 
 def cut(parameters: Sequence[Tensor], limit: int, first: int = FIRST_BUCKET) -> list[list[Tensor]]:
-    """Parameters in buckets of at most about `limit` bytes, each of one dtype, in the reverse of their order."""
+    """Split parameters, in reverse order, into buckets of one dtype and at most about `limit` bytes."""
     buckets: list[list[Tensor]] = []
     open_buckets: dict[Any, list[Tensor]] = {}
     for parameter in reversed(parameters):
@@ -113,18 +113,18 @@ class Reducer:
             for bucket in self.buckets
             for position, p in enumerate(bucket.parameters)
         }
-        self.expecting = False  # whether gradients of the next pass are to be averaged
-        self.begun = False  # whether one of them has come
+        self.expecting = False  # whether to average the gradients of the next pass
+        self.begun = False  # whether one of them has arrived
         self.used = np.zeros(len(self.parameters), np.int32)
-        self.arrivals = [0] * len(self.parameters)  # in a static graph: how often each gradient comes in one pass
-        self.learned = False  # whether a first pass has counted these
+        self.arrivals = [0] * len(self.parameters)  # in a static graph: how often each gradient arrives in one pass
+        self.learned = False  # whether a first pass has counted the arrivals
         self.left = [0] * len(self.parameters)
         self.next = 0
         self.finished: Callable[[], None] | None = None
         self.handles = [p.register_post_accumulate_grad_hook(self._arrived) for p in self.parameters]
 
     def remove(self) -> None:
-        """Take no more notice of the parameters."""
+        """Remove the hooks from the parameters."""
         for handle in self.handles:
             handle.remove()
 
@@ -149,7 +149,7 @@ class Reducer:
             self._launch()
 
     def check_finished(self) -> None:
-        """Refuse a new forward pass while gradients of the last backward pass are missing."""
+        """Raise if gradients of the last backward pass are missing when a new forward pass starts."""
         if not (self.expecting and self.begun):
             return
         self.expecting = False
@@ -169,7 +169,7 @@ class Reducer:
         bucket.waiting_for.discard(position)
 
     def _arrived(self, parameter: Tensor) -> None:
-        """The hook of a parameter: its gradient is there."""
+        """The hook of a parameter: its gradient has arrived."""
         if not self.expecting:
             return
         position = self.number[id(parameter)]
@@ -209,7 +209,7 @@ class Reducer:
         bucket.waiting_for.discard(position)
 
     def _launch(self) -> None:
-        """Begin the reduction of the buckets that are complete, in their order, and move on those that run."""
+        """Start the reduction of complete buckets, in order, and make progress on the running ones."""
         while self.next < len(self.buckets) and not self.buckets[self.next].waiting_for:
             bucket = self.buckets[self.next]
             self.next += 1
@@ -217,7 +217,7 @@ class Reducer:
         self.group._progress()
 
     def reduce(self, bucket: Bucket) -> Work | Future[Any]:
-        """Begin the reduction of a bucket."""
+        """Start the reduction of a bucket."""
         if self.hook is not None:
             state, hook = self.hook
             future = hook(state, GradBucket(bucket, bucket is self.buckets[-1]))
@@ -228,7 +228,7 @@ class Reducer:
         return self.group._begin("gradients", lambda: engine.all_reduce(flat, "SUM"), same=None, size=flat.nbytes)
 
     def _end(self) -> None:
-        """When the backward pass has ended: wait for the averages, and bring them to the parameters."""
+        """At the end of the backward pass, wait for the averages and copy them to the parameters."""
         if self.static and not self.learned:
             self.learned = True
             for position, parameter in enumerate(self.parameters):
@@ -238,7 +238,7 @@ class Reducer:
                     self._absent(position)
             self._launch()
         if self.next < len(self.buckets):
-            return  # gradients are missing: the next forward pass says so
+            return  # gradients are missing: the next forward pass raises
         anywhere = self._used_anywhere()
         for bucket in self.buckets:
             self.complete(bucket)
@@ -250,7 +250,7 @@ class Reducer:
             self.finished()
 
     def _used_anywhere(self) -> np.ndarray[Any, Any] | None:
-        """Which parameters any rank has used, where some may be unused: the gradients of others stay as they are."""
+        """The parameters that at least one rank has used; the gradients of the others stay unchanged."""
         if not (self.find_unused or self.static):
             return None
         engine, used = self.group._data, self.used
@@ -283,7 +283,7 @@ class Reducer:
     # ----- Ranks that have no inputs any more -------------------------------------------------------------------------
 
     def shadow(self) -> None:
-        """Take part in the reductions of one backward pass of the other ranks, with gradients of zero."""
+        """Take part in the reductions of the other ranks' backward pass, with zero gradients."""
         for bucket in self.buckets:
             bucket.flat[...] = 0
             bucket.running = self.reduce(bucket)
@@ -295,7 +295,7 @@ class Reducer:
 
 
 def _leaves(outputs: Any) -> set[int]:
-    """The ids of the leaves that the graph of these outputs leads to."""
+    """The ids of the leaves that these outputs depend on."""
     pending = [tensor.grad_fn for tensor in _tensors(outputs) if tensor.grad_fn is not None]
     found = {id(tensor) for tensor in _tensors(outputs) if tensor.grad_fn is None}
     seen = set(pending)
@@ -327,7 +327,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 
 def broadcast_coalesced(group: ProcessGroup, tensors: Sequence[Tensor], root: int) -> None:
-    """Overwrite tensors by those of one rank, those of one dtype in one message."""
+    """Overwrite tensors by those of one rank, with one message per dtype."""
     kinds: dict[Any, list[Tensor]] = {}
     for tensor in tensors:
         kinds.setdefault(tensor.dtype, []).append(tensor)

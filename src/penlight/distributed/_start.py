@@ -1,4 +1,4 @@
-"""How a group of ranks begins and ends: finding each other, `init_process_group`, `new_group`."""
+"""Creates and destroys process groups: rendezvous, `init_process_group`, `new_group`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ is_ucc_available = is_xccl_available = is_nccl_available
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether there is an engine of this name."""
+    """Whether a backend of this name is available."""
     return backend.lower() == "gloo" or (backend.lower() == "mpi" and is_mpi_available())
 
 
@@ -88,7 +88,7 @@ def _rendezvous_error(scheme: str, words: str) -> ValueError:
 
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
-    """The store, rank and number of ranks that an `init_method` stands for, as the only item of an iterator."""
+    """Resolve an `init_method` to a store, a rank and the number of ranks: the only item of an iterator."""
     parsed = urlparse(url)
     scheme, query = parsed.scheme, dict(parse_qsl(parsed.query))
     timeout: timedelta = kwargs.get("timeout", default_pg_timeout)
@@ -112,7 +112,7 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
         return
     if environment:
         host, port = _variable("MASTER_ADDR"), int(_variable("MASTER_PORT"))
-        if os.getenv("TORCHELASTIC_USE_AGENT_STORE") == "True":  # PyTorch's own torchrun has a store there
+        if os.getenv("TORCHELASTIC_USE_AGENT_STORE") == "True":  # PyTorch's torchrun serves a store at that address
             port += 1
     else:
         if parsed.port is None:
@@ -129,7 +129,7 @@ def _variable(name: str) -> str:
 
 
 def _over_tcp(store: Store, rank: int, size: int, timeout: timedelta) -> TCPStore:
-    """A TCPStore for ranks that have another kind of store in common."""
+    """A TCPStore for ranks that share another kind of store."""
     if isinstance(store, TCPStore):
         return store
     hosts = _mpi.exchange(store, "host", rank, size, socket.gethostname())
@@ -142,7 +142,7 @@ def _over_tcp(store: Store, rank: int, size: int, timeout: timedelta) -> TCPStor
 
 
 def _engine_name(backend: Any) -> str:
-    """The name of an engine that was asked for, or an error that says why it is not here."""
+    """The name of the requested backend; raises if it is not available."""
     if backend is None:
         return "undefined"
     name = Backend(backend)
@@ -164,16 +164,16 @@ def init_process_group(
     rank: int = -1, store: Store | None = None, group_name: str = "", pg_options: Any = None, device_id: Any = None,
     _ranks: Any = None
 ) -> None:  # fmt: skip
-    """Join the other processes of a job; every process calls it, and it returns when all have.
+    """Join the other processes of a job. Every process calls it, and it returns when all have.
 
     Args:
         backend: "gloo" or "mpi", which are the same here: MPI. "nccl" is refused.
-        init_method: where the processes find each other: "env://" by the variables MASTER_ADDR, MASTER_PORT, RANK and
+        init_method: how the processes find each other: "env://" by the variables MASTER_ADDR, MASTER_PORT, RANK and
             WORLD_SIZE, "tcp://address:port" or "file:///path". Under `mpiexec` nothing is needed.
-        timeout: after which an operation fails that has not ended; 30 minutes if it is not given.
-        world_size: how many processes there are, if `init_method` does not say it.
-        rank: the number of this one.
-        store: a store that the processes have in common, instead of `init_method`.
+        timeout: the time after which an unfinished operation fails; 30 minutes if it is not given.
+        world_size: the number of processes, if `init_method` does not contain it.
+        rank: the rank of this process.
+        store: a store that the processes share, instead of `init_method`.
 
     Several processes need the extra `penlight[mpi]`; one does not.
 
@@ -195,7 +195,7 @@ def init_process_group(
         if rank < 0:
             raise AssertionError("rank must be non-negative if using store")
     known = _mpi.job if _mpi.job is not None and _mpi.job.process == os.getpid() else None
-    if known is not None and rank < 0:  # again: MPI goes on as it is
+    if known is not None and rank < 0:  # initialised again: MPI is still running
         rank, world_size = known.rank, known.size
     elif known is None and store is None and init_method in (None, "env://") and _mpi.started_by_mpiexec():
         known = _mpi.start_under_mpiexec()
@@ -228,7 +228,7 @@ def _register(
 
 
 def destroy_process_group(group: Group = None) -> None:
-    """Leave a group; the default one, and all others with it, if none is given."""
+    """Leave a group. Without an argument, leave the default group and all others."""
     if group == NOT_MEMBER:
         return
     if not groups.all:
@@ -254,7 +254,7 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """A group of some of the ranks. All ranks call it, also those that are not in it.
+    """Create a group of some of the ranks. All ranks call it, including those outside the group.
 
     Args:
         ranks: the ranks in the group; all, if they are not given.
@@ -262,7 +262,7 @@ def new_group(
         backend: as for `init_process_group`.
         use_local_synchronization: only the ranks in the group call this.
         group_desc: a text that describes the group.
-        sort_ranks: whether ranks are numbered in the group by their order, or as they are listed.
+        sort_ranks: whether to number the group's ranks in ascending order, or as listed.
 
     Returns the group, or `GroupMember.NON_GROUP_MEMBER` on a rank that is not in it.
     """
@@ -298,7 +298,7 @@ def new_group(
 
 
 def _meet(world: ProcessGroup, ranks: Sequence[int]) -> None:
-    """Wait until these ranks have come here."""
+    """Wait until these ranks have reached this call."""
     others, ways = [rank for rank in ranks if rank != world.rank()], (world._data.send, world._data.receive)
     for work in [world._token("new_group", way, rank, MEETING_TAG) for rank in others for way in ways]:
         work.wait()
@@ -312,7 +312,7 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Groups of `group_size` ranks each, in their order; the one of this rank, and all of them."""
+    """Create groups of `group_size` consecutive ranks; returns this rank's group, and all of them."""
     size = groups.default().size()
     if group_size is None:
         raise ValueError(
@@ -333,7 +333,7 @@ def new_subgroups_by_enumeration(
     ranks_per_subgroup_list: Sequence[Sequence[int]], timeout: timedelta | None = None, backend: Any = None,
     pg_options: Any = None, group_desc: str | None = None
 ) -> tuple[Any, list[Any]]:  # fmt: skip
-    """Groups of the ranks in these lists; the one of this rank, and all of them."""
+    """Create a group for each of these lists of ranks; returns this rank's group, and all of them."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
     owner: dict[int, Sequence[int]] = {}

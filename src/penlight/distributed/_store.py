@@ -1,4 +1,4 @@
-"""Stores: small tables of bytes that processes share, by which they find each other."""
+"""Key-value stores that processes share, mainly to find each other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class DistError(RuntimeError):
 
 
 class DistBackendError(DistError):
-    """An error of the engine that carries the messages."""
+    """An error of the communication backend."""
 
 
 class DistNetworkError(DistError):
@@ -31,7 +31,7 @@ class DistStoreError(DistError):
 
 
 class QueueEmptyError(DistStoreError):
-    """A queue of a store that has nothing in it."""
+    """Raised when a store's queue is empty."""
 
 
 def _bytes(value: str | bytes) -> bytes:
@@ -45,7 +45,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 class Table:
-    """The contents of a store, and what can be done with them at once: the server's, or a `HashStore`'s own."""
+    """The contents of a store and its atomic operations; owned by the server or by a `HashStore`."""
 
     def __init__(self) -> None:
         self.values: dict[str, bytes] = {}
@@ -96,7 +96,7 @@ class Table:
         return len(self.queues.get(key, ()))
 
     def call(self, name: str, args: Sequence[Any], seconds: float = 0.0) -> Any:
-        """Do one of the above, and tell those who wait. What begins with `try_` is tried until it gives something."""
+        """Run one of the methods above, and wake waiting threads. A `try_` method is repeated until it returns a value."""
         with self.changed:
             if name.startswith("try_"):
                 result = self.changed.wait_for(lambda: getattr(self, name)(*args), seconds)
@@ -107,9 +107,9 @@ class Table:
 
 
 class Store:
-    """A table of bytes that processes share; the base of the stores below.
+    """A key-value table of bytes that processes share; the base class of all stores.
 
-    A subclass implements `_call(name, args, seconds)`, which does what the method of that name of `Table` does.
+    A subclass implements `_call(name, args, seconds)`, which calls the `Table` method of that name.
     """
 
     _timeout = timedelta(seconds=300)
@@ -130,7 +130,7 @@ class Store:
         self._timeout = timeout
 
     def set(self, key: str, value: str | bytes) -> None:
-        """Put a value under a key, instead of what is there.
+        """Set the value of a key, replacing any earlier value.
 
         >>> from penlight.distributed import HashStore
         >>> store = HashStore()
@@ -147,20 +147,20 @@ class Store:
         return found
 
     def get(self, key: str) -> bytes:
-        """The value of a key, once it is there; DistStoreError after the timeout."""
+        """Wait for a key and return its value; DistStoreError after the timeout."""
         return self._waited("try_get", [key], [key], None)[0]
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        """Wait until all these keys are there; DistStoreError after the timeout, the store's if none is given."""
+        """Wait until all these keys exist; DistStoreError after the timeout, by default the store's."""
         if keys:
             self._waited("try_get", list(keys), keys, timeout)
 
     def check(self, keys: Sequence[str]) -> bool:
-        """Whether all these keys are there."""
+        """Whether all these keys exist."""
         return bool(not keys or self._call("try_get", (list(keys),)))
 
     def add(self, key: str, amount: int) -> int:
-        """Add to the counter under a key, which begins at 0; the sum.
+        """Add to the counter of a key, which starts at 0, and return the sum.
 
         >>> from penlight.distributed import HashStore
         >>> store = HashStore()
@@ -170,19 +170,19 @@ class Store:
         return self._call("add", (key, int(amount)))
 
     def append(self, key: str, value: str | bytes) -> None:
-        """Put more bytes behind what is under a key."""
+        """Append bytes to the value of a key."""
         self._call("append", (key, _bytes(value)))
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
-        """Put `desired_value` under a key if `expected_value` is there ("": if nothing is); what is there then."""
+        """Set a key to `desired_value` if its value is `expected_value` ("" matches a missing key), and return the resulting value."""
         return self._call("compare_set", (key, _bytes(expected_value), _bytes(desired_value)))
 
     def delete_key(self, key: str) -> bool:
-        """Take a key away; whether it was there."""
+        """Delete a key, and return whether it existed."""
         return self._call("delete", (key,))
 
     def num_keys(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         return self._call("count", ())
 
     def list_keys(self) -> list[str]:
@@ -190,20 +190,20 @@ class Store:
         return self._call("keys", ())
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        """The values of several keys, once all are there."""
+        """Wait for several keys, and return their values."""
         return self._waited("try_get", list(keys), keys, None)
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
-        """Put values under several keys."""
+        """Set the values of several keys."""
         for key, value in zip(keys, values, strict=True):
             self.set(key, value)
 
     def queue_push(self, key: str, value: str | bytes) -> None:
-        """Put a value at the end of a queue."""
+        """Append a value to a queue."""
         self._call("push", (key, _bytes(value)))
 
     def queue_pop(self, key: str, block: bool = True) -> bytes:
-        """The first value of a queue, taken from it; without `block`, QueueEmptyError if there is none."""
+        """Remove and return the first value of a queue; without `block`, QueueEmptyError if it is empty."""
         if block:
             return self._waited("try_pop", key, [key], None)[0]
         found = self._call("try_pop", (key,))
@@ -212,15 +212,15 @@ class Store:
         return found[0]
 
     def queue_len(self, key: str) -> int:
-        """How many values a queue has."""
+        """The number of values in a queue."""
         return self._call("length", (key,))
 
     def has_extended_api(self) -> bool:
-        """Whether there are `append`, `multi_get` and `multi_set`."""
+        """Whether the store supports `append`, `multi_get` and `multi_set`."""
         return True
 
     def clone(self) -> Store:
-        """A store of the same contents that another thread can use: here this one, which is safe for threads."""
+        """A store with the same contents for another thread: this store itself, which is thread-safe."""
         return self
 
 
@@ -235,10 +235,10 @@ class HashStore(Store):
 
 
 class PrefixStore(Store):
-    """A part of another store: its keys begin with a prefix there.
+    """A view of another store that prepends a prefix to each key.
 
     Args:
-        prefix: what keys begin with.
+        prefix: the prefix of the keys.
         store: the other store.
 
     >>> from penlight.distributed import HashStore, PrefixStore
@@ -252,7 +252,7 @@ class PrefixStore(Store):
 
     @property
     def underlying_store(self) -> Store:
-        """The store that this is a part of."""
+        """The store behind this view."""
         return self._store
 
     @property
@@ -284,7 +284,7 @@ class PrefixStore(Store):
         return f"{self._prefix}/{key}"
 
     def has_extended_api(self) -> bool:
-        """What the other store says."""
+        """Whether the other store supports it."""
         return self._store.has_extended_api()
 
 
@@ -292,8 +292,8 @@ class FileStore(Store):
     """A store in a file that all processes can read and write.
 
     Args:
-        file_name: the file; it is made if it is not there, and removed when the last of the processes is done with it.
-        world_size: how many processes use it; -1 leaves the file where it is.
+        file_name: the file; it is created if missing, and removed when the last process is done with it.
+        world_size: the number of processes that use it; -1 keeps the file.
     """
 
     def __init__(self, file_name: str, world_size: int = -1) -> None:
@@ -333,7 +333,7 @@ class FileStore(Store):
         return RuntimeError("Wait timeout")
 
     def get(self, key: str) -> bytes:
-        """The value of a key, once it is there; RuntimeError after the timeout."""
+        """Wait for a key and return its value; RuntimeError after the timeout."""
         if not self._call("try_get", ([key],), self._timeout.total_seconds()):
             waited = self._timeout // timedelta(milliseconds=1)
             raise RuntimeError(f"Timeout waiting for key: {key} after {waited} ms")

@@ -14,7 +14,7 @@ from ._group import ProcessGroup, groups
 
 
 class SyncBatchNorm(Function):
-    """Normalises the channels of an input by mean and variance over all ranks; gives these, too."""
+    """Normalises the channels of an input by mean and variance over all ranks, and returns these too."""
 
     @staticmethod
     def forward(
@@ -61,7 +61,7 @@ class SyncBatchNorm(Function):
 
 
 def normalized(module: Any, input: Tensor) -> Tensor:
-    """The forward pass of a `SyncBatchNorm` that trains; its running statistics are updated."""
+    """The forward pass of a `SyncBatchNorm` in training mode; it updates the running statistics."""
     group = groups.find(module.process_group)
     output, mean, var, total = SyncBatchNorm.apply(input, module.weight, module.bias, module.eps, group)
     if module.training and module.track_running_stats:

@@ -1,9 +1,9 @@
-"""A store over a network: its server, and the clients that ask it.
+"""A store over TCP: its server and its clients.
 
 # Note [Watching ranks]
-The server of a `TCPStore` also tells the ranks of a job about each other. Every rank keeps one more connection to it
-open, which the system closes when the process dies, however it dies. The server passes that on as a line `dead RANK`,
-and a rank that leaves in order as `left RANK`. A rank that waits for others reads these lines: see `Watch`.
+The server of a `TCPStore` also notifies the ranks of a job when one of them ends. Every rank keeps a second connection to it
+open, which the operating system closes whenever and however the process dies. The server then sends the others a line
+`dead RANK`, or `left RANK` after a normal exit. A rank that waits for others reads these lines: see `Watch`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _read(connection: socket.socket, size: int) -> bytes:
 
 
 class _Plain(pickle.Unpickler):
-    """Reads numbers, bytes, strings and lists: a message from the network makes no objects."""
+    """An unpickler for numbers, bytes, strings and lists only: a message from the network cannot construct objects."""
 
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"{module}.{name} is not expected here")
@@ -52,7 +52,7 @@ def _receive(connection: socket.socket) -> Any:
 
 
 class _Server:
-    """Answers the clients of a store in one thread for each. See Note [Watching ranks]."""
+    """Serves the clients of a store, with one thread per client. See Note [Watching ranks]."""
 
     def __init__(self, host: str, port: int, listener: socket.socket | None = None) -> None:
         self.table = Table()
@@ -93,7 +93,7 @@ class _Server:
         if said:
             self._tell(b"left %d\n" % rank)
             with suppress(OSError):
-                connection.recv(16)  # until it is closed: a rank that waits for the others to end listens, too
+                connection.recv(16)  # until it is closed: a rank that waits for the others to end listens too
         with self.lock:
             del self.watching[rank]
         if not said:
@@ -125,15 +125,15 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 class TCPStore(Store):
-    """A store at a network address: one process serves it, the others ask.
+    """A store at a network address: one process is the server, the others are clients.
 
     Args:
         host_name: the address of the server; it listens on this address only.
-        port: the port of the server; 0 takes a free one, which `port` tells afterwards.
-        world_size: how many processes use it; None if their number is not known.
+        port: the port of the server; 0 selects a free one, which the attribute `port` then contains.
+        world_size: the number of processes that use it; None if unknown.
         is_master: whether this process is the server.
         timeout: how long to wait for the server, for the other processes, and later for keys.
-        wait_for_workers: whether the server waits until `world_size` processes have come.
+        wait_for_workers: whether the server waits until `world_size` processes have connected.
 
     >>> from penlight.distributed import TCPStore
     >>> server = TCPStore("127.0.0.1", 0, is_master=True)
@@ -178,7 +178,7 @@ class TCPStore(Store):
         while True:
             try:
                 connection = socket.create_connection((self._host, self._port), max(0.1, end - time.monotonic()))
-                if connection.getsockname() == connection.getpeername():  # it took the server's port for its own
+                if connection.getsockname() == connection.getpeername():  # a TCP self-connection to the server's port
                     connection.close()
                     raise ConnectionRefusedError
             except OSError:
@@ -195,15 +195,15 @@ class TCPStore(Store):
 
     @contextmanager
     def _connection(self) -> Any:
-        """A connection that no other thread uses meanwhile."""
+        """A connection for exclusive use by this thread."""
         with self._lock:
-            if self._process != os.getpid():  # forked since: the connections are the parent's
+            if self._process != os.getpid():  # after a fork: the connections belong to the parent
                 self._process, self._idle, self._server = os.getpid(), [], None
             connection = self._idle.pop() if self._idle else None
         connection = connection or self._connect()
         try:
             yield connection
-        except BaseException:  # its answer may still come: nobody else may read it
+        except BaseException:  # its answer may still arrive, and no other request may read it
             connection.close()
             raise
         self._give_back(connection)
@@ -236,7 +236,7 @@ class TCPStore(Store):
             return connection.getsockname()[0]
 
     def watch(self, rank: int) -> Watch:
-        """A connection that tells this rank when another one ends. See Note [Watching ranks]."""
+        """Open the connection that tells this rank when another one ends. See Note [Watching ranks]."""
         connection = self._connect()
         _send(connection, ("watch", [rank], 0.0))
         return Watch(connection)
@@ -268,7 +268,7 @@ class TCPStore(Store):
 
 
 class Watch:
-    """One rank's connection to the server that tells who has ended. See Note [Watching ranks]."""
+    """One rank's connection to the server that reports ended ranks. See Note [Watching ranks]."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection, self._unread = connection, b""
@@ -280,7 +280,7 @@ class Watch:
         connection.setblocking(False)
 
     def look(self) -> None:
-        """Read what the server has said since, without waiting."""
+        """Read new lines from the server, without waiting."""
         while 0 not in self.dead:
             try:
                 some = self._connection.recv(4096)
@@ -288,7 +288,7 @@ class Watch:
                 return
             except OSError:
                 some = b""
-            if not some:  # the server is rank 0's
+            if not some:  # the server runs in rank 0
                 self.dead.add(0)
                 return
             *lines, self._unread = (self._unread + some).split(b"\n")
@@ -297,6 +297,6 @@ class Watch:
                 (self.dead if word == b"dead" else self.left).add(int(rank))
 
     def leave(self) -> None:
-        """Tell the others that this rank ends in order."""
+        """Report a normal exit to the others."""
         with suppress(OSError):
             self._connection.sendall(b"left")

@@ -1,4 +1,4 @@
-"""ZeroRedundancyOptimizer: each rank has the optimiser's state of a part of the parameters only."""
+"""ZeroRedundancyOptimizer: each rank keeps the optimiser state of only a part of the parameters."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ._reducer import broadcast_coalesced
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """An optimiser whose state is shared out between ranks: each updates its parameters and sends them to the others.
+    """An optimiser whose state is partitioned over the ranks: each updates its own parameters and sends them to the others.
 
     Args:
         params: the parameters, or parameter groups.
-        optimizer_class: the class of the optimiser that each rank has for its part.
+        optimizer_class: the class of the optimiser that updates each rank's part.
         process_group: the ranks; all, if it is not given.
         parameters_as_bucket_view: accepted; parameters are sent in one message for each rank and dtype in any case.
         overlap_with_ddp: refused if it is True.
@@ -53,7 +53,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._share_out()
 
     def _share_out(self) -> None:
-        """Give each parameter to the rank that has the fewest elements so far, the largest first."""
+        """Assign each parameter, largest first, to the rank with the fewest elements so far."""
         everything = [parameter for group in self.param_groups for parameter in group["params"]]
         sizes = [0] * self.world_size
         self._owner: dict[int, int] = {}
@@ -74,7 +74,7 @@ class ZeroRedundancyOptimizer(Optimizer):
             own.update({name: value for name, value in local.items() if name not in own})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters; all are shared out again, which is refused after the first step."""
+        """Add parameters and repartition all of them, which raises after the first step."""
         super().add_param_group(param_group)
         if "optim" in self.__dict__:
             if self.optim.state:
@@ -82,8 +82,8 @@ class ZeroRedundancyOptimizer(Optimizer):
             self._share_out()
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
-        """Update this rank's parameters, and take those of the others from them; what the closure gives."""
-        for own, local in zip(self.param_groups, self.optim.param_groups):  # a scheduler may have changed them
+        """Update this rank's parameters, receive the others' updates, and return the closure's result."""
+        for own, local in zip(self.param_groups, self.optim.param_groups):  # a scheduler may have changed the options
             local.update({name: value for name, value in own.items() if name != "params"})
         result = self.optim.step(closure) if closure is not None else self.optim.step(**kwargs)
         with penlight.no_grad():
@@ -93,7 +93,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return result
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Bring the whole state to rank `to`, where `state_dict` gives it then. All ranks call it."""
+        """Collect the full state on rank `to`, whose `state_dict` then returns it. All ranks call it."""
         states: list[Any] = []
         for rank in range(self.world_size):
             one = [self._local_state() if rank == self.rank else None]
@@ -107,7 +107,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return enumerate(parameter for group in self.param_groups for parameter in group["params"])
 
     def _local_state(self) -> dict[int, Any]:
-        """The state of this rank's parameters, by their numbers among all."""
+        """The state of this rank's parameters, by their indices among all."""
         return {number: dict(self.optim.state[p]) for number, p in self._numbered() if p in self.optim.state}
 
     def _numbered_groups(self) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """The whole state, on the rank that `consolidate_state_dict` brought it to."""
+        """The full state, on the rank to which `consolidate_state_dict` sent it."""
         if self._whole is None:
             raise RuntimeError(
                 "Optimizer state has not been consolidated on this rank. Please call "
@@ -125,7 +125,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return self._whole
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take this rank's part of a whole state, which may come from another number of ranks."""
+        """Load this rank's part of a full state, which may come from a different number of ranks."""
         for group, saved in zip(self.param_groups, state_dict["param_groups"]):
             group.update({name: value for name, value in saved.items() if name != "params"})
         for number, parameter in self._numbered():

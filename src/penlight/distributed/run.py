@@ -1,7 +1,7 @@
-"""Starts the ranks of a program on this machine: `penlight launch`, also as `python -m penlight.distributed.run`.
+"""`penlight launch` starts the ranks of a program on this machine; also `python -m penlight.distributed.run`.
 
-It takes the options of PyTorch's `torchrun`. Each rank is told by RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
-MASTER_ADDR and MASTER_PORT what it is and where the others are, which `init_process_group` reads.
+It takes the options of PyTorch's `torchrun`, and sets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
+MASTER_ADDR and MASTER_PORT for each rank, which `init_process_group` reads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GRACE = 10.0  # seconds that a rank has to end after SIGTERM
 
 
 def get_args_parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The parser of the command-line options."""
     parser = argparse.ArgumentParser(
         prog="penlight launch", description="Run a program, written for PyTorch or Penlight, in several processes.",
         allow_abbrev=False,
@@ -85,7 +85,7 @@ class Launcher:
         self.ranks: list[subprocess.Popen[bytes]] = []
 
     def run(self) -> int:
-        """Start the ranks, and again if one fails and that is allowed; the exit code."""
+        """Start the ranks, restart them after a failure as often as allowed, and return the exit code."""
         for attempt in range(self.arguments.max_restarts + 1):
             failed = self._once(attempt)
             if failed is None:
@@ -99,7 +99,7 @@ class Launcher:
         return self.arguments.node_rank * self.count
 
     def _once(self, attempt: int) -> tuple[int, int] | None:
-        """Run all ranks once; the rank that failed first and its exit code, or None."""
+        """Run all ranks once. Returns the first rank that failed and its exit code, or None."""
         with reserved_port() if self.arguments.standalone else nullcontext(self.port) as port:
             try:
                 self.ranks = [self._start(local, port, attempt) for local in range(self.count)]
@@ -134,7 +134,7 @@ class Launcher:
             "TORCHELASTIC_RUN_ID": given.rdzv_id,
         }
         environment = {**os.environ, **{name: str(value) for name, value in told.items()}}
-        if self.count > 1:  # one thread a rank, unless it is said otherwise
+        if self.count > 1:  # one thread per rank, unless the user has set it
             for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
                 environment.setdefault(name, os.environ.get("OMP_NUM_THREADS", "1"))
         program = [given.training_script, *given.training_script_args]
@@ -143,7 +143,7 @@ class Launcher:
         return subprocess.Popen(program, env=environment, preexec_fn=_end_with_parent)
 
     def _end_all(self) -> None:
-        """End what still runs: in order, and after a while by force."""
+        """End the running ranks: by SIGTERM, and after a grace period by force."""
         running = [rank for rank in self.ranks if rank.poll() is None]
         for rank in running:
             rank.terminate()
@@ -157,14 +157,14 @@ class Launcher:
 
 
 def _end_with_parent() -> None:
-    """In a rank: end when the launcher is killed (Linux)."""
+    """Runs in each rank: make it end when the launcher is killed (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 @contextmanager
 def reserved_port() -> Iterator[int]:
-    """A free port on this machine. On Linux no other program is given it meanwhile, while a server can listen there."""
+    """Reserve a free port on this machine. On Linux no other program gets it, but our server can listen there."""
     with socket.socket() as found:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(("127.0.0.1", 0))
@@ -175,7 +175,7 @@ def reserved_port() -> Iterator[int]:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Start the ranks that the arguments ask for, and wait for them; the exit code."""
+    """Start the ranks that the arguments request, wait for them, and return the exit code."""
     arguments = get_args_parser().parse_args(args)
 
     def ended(number: int, frame: Any) -> None:

@@ -30,7 +30,7 @@ __all__ += _discrete.__all__
 __all__ += _multivariate.__all__
 __all__ += transforms.__all__
 
-# PyTorch has a module for each family, which is what pickles name.
+# PyTorch has one module per family, and pickles refer to these modules.
 declare_modules(
     __name__,
     _continuous={

@@ -1,4 +1,4 @@
-"""Distributions of one real number, and the Dirichlet distribution, whose first share is beta-distributed."""
+"""Univariate continuous distributions, and the Dirichlet distribution, whose first component is beta-distributed."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class Gamma(ExponentialFamily, example=("(2.0, 4.0).mean", "tensor(0.5000)")):
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=penlight.finfo(value.dtype).tiny)  # the gradient is not to see this
+        value.detach().clamp_(min=penlight.finfo(value.dtype).tiny)  # outside of autograd
         return value
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -234,7 +234,7 @@ class Chi2(Gamma, example=("(3.0).mean", "tensor(3.)")):
 
 
 class Dirichlet(ExponentialFamily, example=("(torch.tensor([1.0, 3.0])).mean", "tensor([0.2500, 0.7500])")):
-    """Distributions over the points of a simplex, by one concentration for each corner."""
+    """Distributions over the simplex, with one concentration per corner."""
 
     arg_constraints = _batched = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -280,7 +280,7 @@ class Dirichlet(ExponentialFamily, example=("(torch.tensor([1.0, 3.0])).mean", "
 
 
 class Beta(ExponentialFamily, example=("(1.0, 3.0).mean", "tensor(0.2500)")):
-    """Beta distributions over [0, 1]: the first share of a Dirichlet distribution of two."""
+    """Beta distributions over [0, 1]: the first component of a two-dimensional Dirichlet distribution."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -397,7 +397,7 @@ class StudentT(Distribution, example=("(4.0).variance", "tensor(2.)")):
 
 
 class InverseGamma(TransformedDistribution, example=("(3.0, 2.0).mean", "tensor(1.)")):
-    """1 / x of gamma-distributed x."""
+    """The distribution of 1 / x for gamma-distributed x."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
@@ -425,7 +425,7 @@ class InverseGamma(TransformedDistribution, example=("(3.0, 2.0).mean", "tensor(
 
 
 class Gumbel(TransformedDistribution, example=("(0.0, 1.0).mean", "tensor(0.5772)")):
-    """Gumbel distributions: the limit of maxima."""
+    """Gumbel distributions: the limit distributions of maxima."""
 
     arg_constraints = _batched = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -489,7 +489,7 @@ class Kumaraswamy(TransformedDistribution, example=("(1.0, 1.0).mean", "tensor(0
 
 
 class LogNormal(TransformedDistribution, example=("(0.0, 1.0).mean", "tensor(1.6487)")):
-    """exp(x) of normal x."""
+    """The distribution of exp(x) for normal x."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
@@ -514,7 +514,7 @@ class LogNormal(TransformedDistribution, example=("(0.0, 1.0).mean", "tensor(1.6
 
 
 class _Folded(TransformedDistribution):
-    """|x| of an x that is symmetric about 0."""
+    """The distribution of |x| for x symmetric about 0."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
@@ -537,7 +537,7 @@ class _Folded(TransformedDistribution):
 
 
 class HalfNormal(_Folded, example=("(1.0).mean", "tensor(0.7979)")):
-    """|x| of normal x with mean 0."""
+    """The distribution of |x| for normal x with mean 0."""
 
     _batched = ()
 
@@ -549,7 +549,7 @@ class HalfNormal(_Folded, example=("(1.0).mean", "tensor(0.7979)")):
 
 
 class HalfCauchy(_Folded, example=("(1.0).mean", "tensor(inf)")):
-    """|x| of Cauchy-distributed x around 0."""
+    """The distribution of |x| for Cauchy-distributed x centred at 0."""
 
     _batched = ()
 
@@ -584,7 +584,7 @@ class Pareto(TransformedDistribution, example=("(1.0, 2.0).mean", "tensor(2.)"))
 
     @property
     def mean(self) -> Tensor:
-        a = self.alpha.clamp(min=1)  # infinite up to there
+        a = self.alpha.clamp(min=1)  # the mean is infinite for alpha <= 1
         return a * self.scale / (a - 1)
 
     @property
@@ -596,7 +596,7 @@ class Pareto(TransformedDistribution, example=("(1.0, 2.0).mean", "tensor(2.)"))
 
 
 class GeneralizedPareto(Distribution, example=("(0.0, 1.0, 0.5).mean", "tensor(2.)")):
-    """Generalized Pareto distributions: the limit of what lies above a high threshold."""
+    """Generalized Pareto distributions: the limit distributions of excesses over a high threshold."""
 
     arg_constraints = _batched = {
         "loc": constraints.real,
@@ -615,7 +615,7 @@ class GeneralizedPareto(Distribution, example=("(0.0, 1.0, 0.5).mean", "tensor(2
         return constraints.interval(self.loc, end)
 
     def _split(self) -> tuple[Tensor, Tensor]:
-        """Where the concentration is (nearly) zero, and a concentration without zeros."""
+        """A mask of (nearly) zero concentrations, and the concentration with these replaced."""
         zero = penlight.isclose(self.concentration, penlight.zeros_like(self.concentration))
         return zero, penlight.where(zero, 1.0, self.concentration)
 
@@ -631,7 +631,7 @@ class GeneralizedPareto(Distribution, example=("(0.0, 1.0, 0.5).mean", "tensor(2
         return -self.scale.log() - penlight.where(zero, z, power)
 
     def log_survival_function(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of more than a value."""
+        """The log of the probability that a sample exceeds a value."""
         self._check(value)
         z = (value - self.loc) / self.scale
         zero, shape = self._split()
@@ -667,7 +667,7 @@ class GeneralizedPareto(Distribution, example=("(0.0, 1.0, 0.5).mean", "tensor(2
 
 
 class Weibull(TransformedDistribution, example=("(2.0, 1.0).mean", "tensor(2.)")):
-    """Weibull distributions: exponential variables to a power."""
+    """Weibull distributions: powers of exponential variables."""
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
@@ -726,7 +726,7 @@ def _log_bessel(x: Tensor, order: int = 0) -> Tensor:
 
 
 class VonMises(Distribution, example=("(torch.tensor(1.0), torch.tensor(4.0)).mean", "tensor(1.)")):
-    """Angles around `loc`: a normal distribution on the circle."""
+    """Von Mises distributions of angles around `loc`: a normal distribution on the circle."""
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
@@ -762,7 +762,7 @@ class VonMises(Distribution, example=("(torch.tensor(1.0), torch.tensor(4.0)).me
         return penlight.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
-        """By the rejection of Best and Fisher, from a wrapped Cauchy distribution, in float64."""
+        """Draw samples by Best and Fisher's rejection method from a wrapped Cauchy distribution, in float64."""
         with penlight.no_grad():
             shape = self._extended_shape(sample_shape)
             r, loc = self._proposal_r, self._loc

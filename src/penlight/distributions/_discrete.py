@@ -1,4 +1,4 @@
-"""Distributions of coins, categories and counts, and their continuous relaxations."""
+"""Discrete distributions (Bernoulli, categorical, counts) and their continuous relaxations."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = [
 
 
 class _ProbsOrLogits(Distribution):
-    """Keeps the one of the two that is given; the other is made from it when it is asked for."""
+    """Stores `probs` or `logits`, whichever is given, and computes the other on first use."""
 
     _is_binary = False
     _from_logits: bool
 
     def _given(self, probs: Any, logits: Any) -> tuple[str, Any]:
-        """The name and the value of the one that is given."""
+        """The name and the value of the given one."""
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         self._from_logits = probs is None
@@ -55,12 +55,12 @@ class _ProbsOrLogits(Distribution):
 
 
 class _Binary(_ProbsOrLogits):
-    """One success probability (or its log odds) for each member of the batch."""
+    """Families with one success probability (or its log odds) per batch member."""
 
     _is_binary = True
 
     def _broadcast_probs(self, probs: Any, logits: Any, **others: Any) -> Any:
-        """Keeps the given one, broadcast with the other parameters, which take its dtype; gives the batch shape."""
+        """Store the given one, broadcast with the other parameters, which take its dtype. Returns the batch shape."""
         name, given = self._given(probs, logits)
         *rest, value = broadcast_all(*others.values(), given)
         setattr(self, name, value)
@@ -70,7 +70,7 @@ class _Binary(_ProbsOrLogits):
 
 
 class Bernoulli(_Binary, ExponentialFamily, example=("(0.25).variance", "tensor(0.1875)")):
-    """Coins that show 1 with probability `probs`."""
+    """Bernoulli distributions: 1 with probability `probs`, else 0."""
 
     arg_constraints = _batched = {"probs": constraints.unit_interval, "logits": constraints.real}
     _shared = ("_from_logits",)
@@ -134,7 +134,7 @@ class Binomial(_Binary, example=("(10, torch.tensor(0.25)).mean", "tensor(2.5000
     def log_prob(self, value: Tensor) -> Tensor:
         self._check(value)
         n, logits = self.total_count, self.logits
-        # Half of both clamps, so that the slope at a logit of zero is one half.
+        # The mean of both clamps, so that the gradient at a logit of zero is one half.
         positive = (logits.clamp(min=0) + logits - logits.clamp(max=0)) / 2
         norm = n * positive + n * (-logits.abs()).exp().log1p() - (n + 1).lgamma()
         return value * logits - (value + 1).lgamma() - (n - value + 1).lgamma() - norm
@@ -194,20 +194,20 @@ class Categorical(_ProbsOrLogits, example=("(torch.tensor([1.0, 3.0])).probs", "
         return log_pmf.gather(-1, index[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        finite = self.logits.clamp(min=penlight.finfo(self.logits.dtype).min)  # 0 * -inf is to be 0
+        finite = self.logits.clamp(min=penlight.finfo(self.logits.dtype).min)  # so that 0 * -inf is 0
         return -(finite * self.probs).sum(-1)
 
     enumerate_support = method(lambda d, expand=True: d._enumerated(penlight.arange(d._num_events), expand))
 
 
 class _OverCategories(Distribution):
-    """Families that hold a categorical distribution, and are given by what gives that."""
+    """Families that wrap a categorical distribution and take its parameters."""
 
     arg_constraints: Any = Categorical.arg_constraints
     _categorical: Categorical
 
     def _hold_categories(self, probs: Any, logits: Any) -> tuple[Any, Any]:
-        """Keeps the categorical distribution; gives the shapes of batch and event."""
+        """Store the categorical distribution. Returns its batch shape and event shape."""
         self._categorical = Categorical(probs, logits)
         return self._categorical.batch_shape, self._categorical.param_shape[-1:]
 
@@ -247,7 +247,7 @@ class OneHotCategorical(_OverCategories, example=("(torch.tensor([1.0, 0.0])).sa
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical, example=("(torch.ones(2)).has_rsample", "True")):
-    """One-hot samples through which the gradient goes as through the probabilities."""
+    """One-hot samples with straight-through gradients: those of the probabilities."""
 
     has_rsample = True
 
@@ -255,7 +255,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical, example=("(torch.ones(
 
 
 class Multinomial(_OverCategories, example=("(4, torch.ones(2)).mean", "tensor([2., 2.])")):
-    """How often each category comes up in `total_count` draws."""
+    """The counts of each category in `total_count` draws."""
 
     _batched = ("_categorical",)
     _shared = ("total_count",)
@@ -336,7 +336,7 @@ class Geometric(_Binary, example=("(0.25).mean", "tensor(3.)")):
 
 
 class Poisson(ExponentialFamily, example=("(3.5).mode", "tensor(3.)")):
-    """Numbers of events that come at a constant `rate`."""
+    """Poisson distributions: numbers of events that occur at a constant `rate`."""
 
     arg_constraints = _batched = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -401,7 +401,7 @@ class NegativeBinomial(_Binary, example=("(2.0, torch.tensor(0.5)).mean", "tenso
 class ContinuousBernoulli(_Binary, ExponentialFamily, example=("(0.5).mean", "tensor(0.5000)")):
     """Densities over [0, 1] proportional to probs^x (1 - probs)^(1 - x).
 
-    Around probs = 1/2 (between `lims`) the normalizer and what follows from it are Taylor polynomials.
+    Around probs = 1/2 (between `lims`) the normalizer and all formulas based on it use Taylor polynomials.
     """
 
     arg_constraints = _batched = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -428,7 +428,7 @@ class ContinuousBernoulli(_Binary, ExponentialFamily, example=("(0.5).mean", "te
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     def _cut_probs(self) -> Tensor:
-        """The probabilities, with a harmless one where the Taylor polynomial is used."""
+        """The probabilities, with a safe value where the Taylor polynomial is used."""
         return self._stable(self.probs, self._lims[0])
 
     def _stable(self, exact: Tensor, taylor: Any) -> Tensor:
@@ -527,7 +527,7 @@ class LogitRelaxedBernoulli(_Binary):
 
 
 class _Relaxed(TransformedDistribution):
-    """A transform of a smooth base with a temperature, whose parameters are its own."""
+    """A transformed relaxed distribution with a temperature, which exposes the parameters of its base."""
 
     has_rsample = True
     base_dist: Any
@@ -537,7 +537,7 @@ class _Relaxed(TransformedDistribution):
 
 
 class RelaxedBernoulli(_Relaxed, example=("(torch.tensor(0.5), 0.25).probs", "tensor(0.2500)")):
-    """A Bernoulli variable made continuous, so that its samples have gradients; exact as the temperature goes to 0."""
+    """A continuous relaxation of the Bernoulli distribution: its samples have gradients. Exact in the limit of temperature 0."""
 
     arg_constraints = Bernoulli.arg_constraints
     support = constraints.unit_interval
@@ -585,7 +585,7 @@ class ExpRelaxedCategorical(_OverCategories):
 
 class RelaxedOneHotCategorical(_Relaxed,
         example=("(torch.tensor(0.5), torch.ones(2)).probs", "tensor([0.5000, 0.5000])")):  # fmt: skip
-    """A one-hot vector made continuous, so that its samples have gradients; exact as the temperature goes to 0."""
+    """A continuous relaxation of one-hot vectors: its samples have gradients. Exact in the limit of temperature 0."""
 
     arg_constraints = ExpRelaxedCategorical.arg_constraints
     support = constraints.simplex

@@ -50,12 +50,12 @@ class _Dirichlet(Function):
 
 
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
-    """How gamma samples `output` move with their shapes `input`."""
+    """The derivative of gamma samples `output` with respect to their shapes `input`."""
     return _tensor(_gradients.gamma_grad(input.detach().numpy(), output.detach().numpy()))
 
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """How the shares x of Dirichlet samples move with their concentrations alpha, whose sum is `total`."""
+    """The derivative of Dirichlet samples x with respect to their concentrations alpha, whose sum is `total`."""
     return _tensor(_gradients.dirichlet_grad(x.detach().numpy(), alpha.detach().numpy(), total.detach().numpy()))
 
 

@@ -26,15 +26,15 @@ def _batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:
 
 
 def _solve_lower(tril: Tensor, matrix: Tensor) -> Tensor:
-    """tril^-1 matrix, over the batches of both."""
+    """tril^-1 @ matrix, with broadcast batch dimensions."""
     batch = tuple(penlight.broadcast_shapes(tril.shape[:-2], matrix.shape[:-2]))
     tril, matrix = (m.expand(batch + tuple(m.shape[-2:])) for m in (tril, matrix))
     return penlight.linalg.solve_triangular(tril, matrix, upper=False)
 
 
 def _batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
-    """The squared length of factor^-1 x, over all batches of both."""
-    if factor.dim() == 2:  # one factor for all: one system with many right sides
+    """The squared norm of factor^-1 x, with broadcast batch dimensions."""
+    if factor.dim() == 2:  # one shared factor: one solve with many right-hand sides
         rows = x.reshape(-1, x.shape[-1])
         return penlight.linalg.solve_triangular(factor, rows.mT, upper=False).pow(2).sum(-2).reshape(x.shape[:-1])
     return _solve_lower(factor, x.unsqueeze(-1)).squeeze(-1).pow(2).sum(-1)
@@ -57,12 +57,12 @@ def _inverse_of_gram(factor: Tensor) -> Tensor:
 
 
 def _precision_to_scale_tril(P: Tensor) -> Tensor:
-    """Flipped both ways, the Cholesky factor of the precision becomes an upper one, whose inverse is lower."""
+    """The Cholesky factor of the covariance from the precision: flip the precision, factor, flip back to an upper factor, and invert it."""
     flipped = penlight.linalg.cholesky(P.flip((-2, -1)))
     return _inverse(flipped.flip((-2, -1)).transpose(-2, -1))
 
 
-# The ways to give a covariance, and how to get to the Cholesky factor of it.
+# The parameters that can specify a covariance, and how to compute its Cholesky factor from each.
 _WAYS = {
     "scale_tril": lambda matrix: matrix,
     "covariance_matrix": lambda matrix: penlight.linalg.cholesky(matrix),
@@ -71,12 +71,12 @@ _WAYS = {
 
 
 class _ByCovariance(Distribution):
-    """Families with a covariance matrix, given by itself, by its inverse or by its Cholesky factor."""
+    """Families with a covariance matrix, specified directly, by its inverse or by its Cholesky factor."""
 
     _unbroadcasted_scale_tril: Tensor
 
     def _given_way(self, error: type[Exception], *matrices: Tensor | None) -> tuple[str, Any]:
-        """The one matrix that is given, of those in the order of `_WAYS`, and what it is."""
+        """The one matrix that is given, of those in the order of `_WAYS`, and its name."""
         given = [(way, matrix) for way, matrix in zip(_WAYS, matrices, strict=True) if matrix is not None]
         if len(given) != 1:
             raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
@@ -101,7 +101,7 @@ class _ByCovariance(Distribution):
 
 class MultivariateNormal(_ByCovariance,
         example=("(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))", "tensor(-1.8379)")):  # fmt: skip
-    """Normal vectors, by their mean and one of covariance, precision or Cholesky factor of the covariance."""
+    """Multivariate normal distributions, by a mean and the covariance, its inverse (precision) or its Cholesky factor."""
 
     arg_constraints = _batched = {
         "loc": constraints.real_vector,
@@ -161,7 +161,7 @@ def _lowrank_mahalanobis(factor: Tensor, diag: Tensor, x: Tensor, capacitance_tr
 
 
 class LowRankMultivariateNormal(Distribution):
-    """Normal vectors with covariance cov_factor @ cov_factor.T + diag(cov_diag).
+    """Multivariate normal distributions with covariance cov_factor @ cov_factor.T + diag(cov_diag).
 
     >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.tensor([[1.0], [0.0]]), torch.ones(2))
     >>> d.variance
@@ -292,7 +292,7 @@ class Wishart(_ByCovariance, ExponentialFamily):
 
     def _expand_into(self, new: Any, batched: Iterable[str]) -> None:
         super()._expand_into(new, batched)
-        if not self.df.dim() and self._batch_shape:  # a number for a batch of matrices
+        if not self.df.dim() and self._batch_shape:  # a scalar for a batch of matrices
             new.df = self.df.expand(new._batch_shape)
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril.expand(new._batch_shape + self._event_shape)
         new._dist_chi2 = new._chi2()
@@ -337,7 +337,7 @@ class Wishart(_ByCovariance, ExponentialFamily):
     def rsample(self, sample_shape: Any = Size(), max_try_correction: int | None = None) -> Tensor:
         sample_shape = Size(sample_shape)
         sample = self._bartlett(sample_shape)
-        # PyTorch draws again whenever the first check *succeeds*; the stream follows it.
+        # PyTorch draws again whenever the first check *succeeds*; we do the same, so that the random stream agrees.
         again = self._over_batch(self.support.check(sample))
         if again.any():
             warn_user("Singular sample detected.")
@@ -393,12 +393,12 @@ class LKJCholesky(Distribution, example=("(3).event_shape", "torch.Size([3, 3])"
         super().__init__(self.concentration.size(), Size((dim, dim)), validate_args)
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
-        """By the onion method: each row is a point in a ball, of beta-distributed squared radius."""
+        """Draw samples by the onion method: each row is a point in a ball with a beta-distributed squared radius."""
         with penlight.no_grad():
             radius = self._beta.sample(sample_shape).unsqueeze(-1)
             below = penlight.randn(self._extended_shape(sample_shape), dtype=radius.dtype).tril(-1)
             direction = below / below.norm(dim=-1, keepdim=True)
-            direction[..., 0, :].fill_(0.0)  # the first row has nothing below the diagonal
+            direction[..., 0, :].fill_(0.0)  # the first row has no entries below the diagonal
             factor = radius.sqrt() * direction
             rest = (1 - (factor**2).sum(dim=-1)).clamp(min=penlight.finfo(factor.dtype).tiny)
             return factor + rest.sqrt().diag_embed()
@@ -415,7 +415,7 @@ class LKJCholesky(Distribution, example=("(3).event_shape", "torch.Size([3, 3])"
 
 class LogisticNormal(TransformedDistribution,
                      example=("(torch.zeros(2), torch.ones(2)).event_shape", "torch.Size([3])")):  # fmt: skip
-    """Points of a simplex, by stick breaking of a normal vector."""
+    """Distributions over the simplex: stick breaking of a normal vector."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

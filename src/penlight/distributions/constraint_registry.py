@@ -1,4 +1,4 @@
-"""Transforms from unconstrained real numbers into a constrained region: `biject_to` and `transform_to`."""
+"""Transforms from unconstrained values to a constrained region: `biject_to` and `transform_to`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Called with a `constraint` it makes a transform from all real numbers to it.
+    """Maps constraints to transforms: calling it with a `constraint` returns a transform from unconstrained values to that region.
 
     >>> torch.distributions.transform_to(torch.distributions.constraints.positive)
     ComposeTransform(
@@ -24,7 +24,7 @@ class ConstraintRegistry:
         self._registry: dict[type, Any] = {}
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
-        """Sets the function that makes the transform for a constraint class; also a decorator."""
+        """Register the function that creates the transform for a constraint class; also a decorator."""
         if factory is None:
             return partial(self.register, constraint)
         kind = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint
@@ -58,7 +58,7 @@ def _independent(to: Any, c: Any) -> Any:
 biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
-# Kinds of constraints, and the transform into one (`c`) that a registry (`to`) makes, which may need others of its own.
+# Constraint classes, and the function of a registry (`to`) and a constraint (`c`) that creates the transform; it may look up others.
 _BOTH: tuple[tuple[tuple[Any, ...], Any], ...] = (
     ((constraints.real,), lambda to, c: transforms.identity_transform),
     ((constraints.greater_than, constraints.greater_than_eq), lambda to, c: _half_line(c.lower_bound, 1)),

@@ -1,4 +1,4 @@
-"""Constraints: which values a parameter may take and where samples lie.
+"""Constraints: the valid values of a parameter, and the support of samples.
 
 >>> import penlight as torch
 >>> torch.distributions.constraints.positive.check(torch.tensor([-1.0, 1.0]))
@@ -30,13 +30,13 @@ __all__ = [
 
 @example("torch.distributions.constraints.simplex.event_dim", "1")
 class Constraint:
-    """A region in which a variable lies; the last `event_dim` dimensions are checked together."""
+    """A region of valid values; the last `event_dim` dimensions are checked together."""
 
     is_discrete: Any = False
     event_dim: Any = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Which of the values (over the batch dimensions) lie in the region."""
+        """A mask, over the batch dimensions, of the values in the region."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -47,7 +47,7 @@ class Constraint:
 
 
 def _only_if_known(name: str) -> Any:
-    """The property `name`, which the class does not know unless it was told."""
+    """A property `name` that raises unless its value was given to the constraint."""
 
     def known(constraint: Any) -> Any:
         if (value := getattr(constraint, "_" + name)) is NotImplemented:
@@ -58,7 +58,7 @@ def _only_if_known(name: str) -> Any:
 
 
 class _Dependent(Constraint):
-    """Depends on other variables, so it can only be known of an instance."""
+    """A constraint that depends on other variables, so only an instance knows it."""
 
     is_discrete = _only_if_known("is_discrete")
     event_dim = _only_if_known("event_dim")
@@ -67,7 +67,7 @@ class _Dependent(Constraint):
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
     def __call__(self, **told: Any) -> Any:
-        """This constraint with more of what is known about it."""
+        """A copy of this constraint with more known properties."""
         return _Dependent(**{"is_discrete": self._is_discrete, "event_dim": self._event_dim, **told})
 
     def check(self, x: Tensor) -> Tensor:
@@ -76,12 +76,12 @@ class _Dependent(Constraint):
 
 @example("torch.distributions.constraints.is_dependent(torch.distributions.constraints.real)", "False")
 def is_dependent(constraint: Any) -> bool:
-    """Whether a constraint can only be known of an instance."""
+    """Whether only an instance knows this constraint."""
     return isinstance(constraint, _Dependent)
 
 
 class _DependentProperty(property, _Dependent):
-    """A property of an instance that is a dependent constraint on the class."""
+    """A property of instances; on the class it is a dependent constraint."""
 
     def __init__(self, fn: Callable[..., Any] | None = None, *, is_discrete: Any = NotImplemented,
                  event_dim: Any = NotImplemented) -> None:  # fmt: skip
@@ -101,7 +101,7 @@ def _all_of_last(result: Tensor, dims: int) -> Tensor:
 
 
 class _Around(Constraint):
-    """A constraint around another."""
+    """Base class of constraints that wrap another."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
@@ -140,7 +140,7 @@ class _IndependentConstraint(_Around):
 
 
 class MixtureSameFamilyConstraint(_Around):
-    """The support of a mixture: its components' constraint, checked with the component dimension put back.
+    """The support of a mixture: the components' constraint, checked with the component dimension restored.
 
     >>> from penlight.distributions import constraints
     >>> constraints.MixtureSameFamilyConstraint(constraints.real)
@@ -162,7 +162,7 @@ class MixtureSameFamilyConstraint(_Around):
 
 
 class _Bounded(Constraint):
-    """Values that compare as given with the attributes that are the bounds; these are what is printed."""
+    """Values compared with bounds: the class declares the comparisons, and the bounds are attributes, which the repr shows."""
 
     _bounds: Mapping[str, Callable[[Tensor, Any], Tensor]] = {}
 
@@ -257,7 +257,7 @@ class _Multinomial(Constraint):
 
 class _Real(Constraint):
     def check(self, value: Tensor) -> Tensor:
-        return value == value  # all but NaN
+        return value == value  # false for NaN
 
 
 class _Simplex(Constraint):
@@ -273,7 +273,7 @@ _Tests = tuple[Callable[[Tensor], Tensor], ...]
 
 
 class _Matrices(Constraint):
-    """Several tests, from the plainest to the finest; a finer one is made only if all values pass the plainer ones."""
+    """Several tests, from cheap to expensive; each runs only if all values pass the ones before."""
 
     event_dim = 2
     _tests: _Tests = ()
@@ -348,7 +348,7 @@ class _Several(Constraint):
     event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
 
     def _checked(self, value: Tensor, split: Callable[[Tensor], Any]) -> list[Tensor]:
-        """What each constraint says of its piece of the value."""
+        """The result of each constraint for its piece of the value."""
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
         return [c.check(piece) for c, piece in zip(self.cseq, split(value), strict=False)]
@@ -368,7 +368,7 @@ class _Cat(_Several):
 
 
 def _narrowed(value: Tensor, dim: int, lengths: Sequence[int]) -> Any:
-    """Consecutive pieces of the given lengths, one after the other; there may be more than they take."""
+    """Consecutive pieces of the given lengths; the dimension may be longer than their sum."""
     ends = itertools.accumulate(lengths)
     return (value.narrow(dim, end - length, length) for end, length in zip(ends, lengths, strict=True))
 

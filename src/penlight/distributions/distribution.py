@@ -1,4 +1,4 @@
-"""The base of all distributions: shapes, validation, expansion, sampling without gradients, printing."""
+"""The base class of all distributions: shapes, validation, expansion, sampling without gradients, printing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Result = TypeVar("_Result")
 
 
 def _without_formula(declared: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """A method that every distribution has and only some can compute."""
+    """A method that every distribution has but not every family implements."""
 
     @functools.wraps(declared)
     def missing(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
@@ -32,7 +32,7 @@ def _without_formula(declared: Callable[_Arguments, _Result]) -> Callable[_Argum
 
 
 def _incompatible(sizes: Sequence[int], others: Sequence[int]) -> bool:
-    """Whether two shapes cannot be broadcast to one."""
+    """Whether two shapes cannot be broadcast together."""
     return any(a != b and 1 not in (a, b) for a, b in zip(reversed(sizes), reversed(others), strict=False))
 
 
@@ -45,11 +45,11 @@ class Distribution:
     """
 
     # Note [What a family declares]
-    # A family is a docstring, `arg_constraints`, a `support` and formulas; the rest is here. Its __init__ keeps the
-    # parameters, mostly by `broadcast_all`, and hands the batch shape to this one. `_batched` names what it keeps that
-    # begins with the batch dimensions (tensors and other distributions), `_shared` what is the same for every batch
-    # shape: from these `expand` makes the larger batch. Each family repeats `_batched`, because the class that has it
-    # in its own namespace is the one whose __init__ the names belong to.
+    # A family declares a docstring, `arg_constraints`, a `support` and formulas; this class does the rest. The family's __init__
+    # stores the parameters, mostly by `broadcast_all`, and passes the batch shape to this class. `_batched` names the attributes
+    # that begin with the batch dimensions (tensors and other distributions), `_shared` those that do not depend on the batch
+    # shape: `expand` uses both to create the larger batch. Each family repeats `_batched`, because the names belong to the __init__
+    # of the class that has `_batched` in its own namespace.
     has_rsample: bool = False
     has_enumerate_support: bool = False
     _validate_args = __debug__
@@ -62,7 +62,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Switches the validation of arguments on or off for all distributions that don't say.
+        """Set whether distributions validate their arguments by default.
 
         >>> torch.distributions.Distribution.set_default_validate_args(True)
         """
@@ -89,7 +89,7 @@ class Distribution:
             )
             return
         for name, constraint in wanted.items():
-            # A lazy parameter is computed from another one, which is checked itself.
+            # A lazy parameter is computed from another one, which is checked instead.
             lazy = name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property)
             if lazy or constraints.is_dependent(constraint):
                 continue
@@ -103,19 +103,19 @@ class Distribution:
 
     @example("torch.distributions.Normal(0.0, 1.0).expand([2]).batch_shape", "torch.Size([2])")
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        """The same distributions over a larger batch, without copying the parameters."""
+        """Return the distribution broadcast to a larger batch shape, without copying the parameters."""
         family: Any = next((cls for cls in type(self).__mro__ if "_batched" in vars(cls)), None)
         if family is None:
             raise NotImplementedError
         new = self._get_checked_instance(family, _instance)
-        # The parameters were validated in this instance, and are not validated again.
+        # This instance has validated its parameters: the expanded one need not.
         new._batch_shape, new._event_shape = Size(batch_shape), self._event_shape
         new._validate_args = self._validate_args
         self._expand_into(new, family._batched)
         return new
 
     def _expand_into(self, new: Any, batched: Iterable[str]) -> None:
-        """Sets what a larger batch holds, which has its shapes already."""
+        """Set the attributes of a larger batch, whose shapes are already set."""
         done = len(self._batch_shape)
         for name in batched:
             if name in self.__dict__:
@@ -214,17 +214,17 @@ class Distribution:
     @_without_formula
     @example("torch.distributions.Uniform(0.0, 4.0).cdf(torch.tensor(1.0))", "tensor(0.2500)")
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a sample up to this value."""
+        """The cumulative distribution function: the probability of a sample up to this value."""
 
     @_without_formula
     @example("torch.distributions.Uniform(0.0, 4.0).icdf(torch.tensor(0.25))", "tensor(1.)")
     def icdf(self, value: Tensor) -> Tensor:
-        """The value up to which a sample lies with this probability."""
+        """The inverse of `cdf`: the quantile of this probability."""
 
     @_without_formula
     @example("torch.distributions.Bernoulli(0.3).enumerate_support()", "tensor([0., 1.])")
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values a discrete distribution can take, along a new first dimension."""
+        """All values of a discrete distribution, along a new first dimension."""
 
     @_without_formula
     @example("torch.distributions.Bernoulli(0.5).entropy()", "tensor(0.6931)")
@@ -240,11 +240,11 @@ class Distribution:
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
     def _unfilled(self, sample_shape: Any, dtype: Any) -> Tensor:
-        """A tensor of the shape of samples, for random numbers."""
+        """An uninitialised tensor with the shape of samples, to be filled with random numbers."""
         return penlight.empty(self._extended_shape(sample_shape), dtype=dtype)
 
     def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
-        """Values along the first dimension, beside the batch dimensions or over all of them."""
+        """Values along the first dimension, with batch dimensions of size 1 or expanded to the batch shape."""
         event = tuple(values.shape[1:])
         values = values.view((-1,) + (1,) * len(self._batch_shape) + event)
         return values.expand((-1,) + tuple(self._batch_shape) + event) if expand else values
@@ -272,7 +272,7 @@ class Distribution:
             )
 
     def _check(self, value: Tensor) -> None:
-        """Validates a sample if this distribution validates."""
+        """Validate a sample, if this distribution validates arguments."""
         if self._validate_args:
             self._validate_sample(value)
 

@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergences: the registry of pairs of families and the dispatch to it, and those that are known in closed form.
+"""Kullback-Leibler divergences: a registry by pairs of families, its dispatch, and the closed forms.
 
 Between different families, where q has the larger support, KL(p || q) = -entropy(p) - E_p[log q]: the expectation needs
 the mean, the variance, the mean logarithm or the moment generating function of p. Elsewhere it is infinite.
@@ -59,21 +59,21 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Any], Any]:
     >>> torch.distributions.kl_divergence(Mine(0.0, 1.0), Mine(1.0, 1.0))
     tensor(0.)
     """
-    # Any class will do, as in PyTorch: the base of Pyro's distributions is not derived from ours.
+    # Any class is accepted, as in PyTorch: Pyro's base class is not derived from ours.
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
         if not isinstance(kind, type):
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
     def registered(formula: Any) -> Any:
         _KL_REGISTRY[type_p, type_q] = formula
-        _KL_MEMOIZE.clear()  # another pair may now be closer
+        _KL_MEMOIZE.clear()  # another pair may now match better
         return formula
 
     return registered
 
 
 def _closest(matches: list[tuple[type, type]], first: int) -> tuple[type, type]:
-    """The most special match, by one side first and then the other."""
+    """The most specific match, by one argument first and then the other."""
 
     def closer(best: tuple[type, type], match: tuple[type, type]) -> tuple[type, type]:
         side = first if match[first] is not best[first] else 1 - first
@@ -118,7 +118,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 
 def _weighted(weight: Tensor, log_ratio: Tensor, none: Tensor) -> Tensor:
-    """weight * log_ratio: infinite where the other gives no weight, and 0 where this one gives none."""
+    """weight * log_ratio: infinite where the other weight is 0, and 0 where this weight is 0."""
     return (weight * log_ratio).masked_fill(none, math.inf).masked_fill(weight == 0, 0)
 
 
@@ -205,7 +205,7 @@ def _independent(p: Any, q: Any) -> Tensor:
 
 
 def _transformed(p: Any, q: Any) -> Tensor:
-    """A bijection changes nothing, if it is the same."""
+    """The divergence of the bases: applying the same bijection to both does not change it."""
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError
     return kl_divergence(p.base_dist, q.base_dist)
@@ -250,7 +250,7 @@ def _multivariate_normal(p: Any, q: Any) -> Tensor:
     if p.event_shape != q.event_shape:
         kinds = {isinstance(d, MultivariateNormal) for d in (p, q)}
         kind = "(Low Rank) " if len(kinds) == 2 else "" if True in kinds else "Low Rank "
-        gap = " " * 25  # PyTorch's message has the indentation of its source in it
+        gap = " " * 25  # PyTorch's message contains the indentation of its source
         raise ValueError(
             f"KL-divergence between two {kind}Multivariate Normals with{gap}different event shapes cannot be computed"
         )
@@ -262,7 +262,7 @@ def _multivariate_normal(p: Any, q: Any) -> Tensor:
 
 
 def _infinite_if(outside: Tensor, result: Tensor) -> Tensor:
-    """Infinite where p reaches outside of q's support."""
+    """Replace the divergence by infinity where p's support is not within q's."""
     return result.masked_fill(outside, math.inf)
 
 
@@ -336,7 +336,7 @@ def _uniform_pareto(p: Any, q: Any) -> Tensor:
 
 
 def _normal_laplace(p: Any, q: Any) -> Tensor:
-    """By the mean of a folded normal variable."""
+    """The divergence, by the mean of a folded normal variable."""
     shift = p.loc - q.loc
     z = shift / p.scale
     folded = math.sqrt(2 / math.pi) * p.scale * (-0.5 * z.pow(2)).exp() + shift * (math.sqrt(0.5) * z).erf()
@@ -356,7 +356,7 @@ _TABLE: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
         ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
     ),
     (ContinuousBernoulli, ContinuousBernoulli): _continuous_bernoulli,
-    # PyTorch's condition, which is infinite for intervals that hold all of [0, 1] from 0 on.
+    # PyTorch's condition: the divergence is infinite for intervals from 0 on that contain [0, 1].
     (ContinuousBernoulli, Uniform): lambda p, q: _to_uniform(p, q, (q.low >= 0) | (q.high <= 1)),
     (Dirichlet, Dirichlet): _dirichlet,
     (Exponential, Exponential): _exponential,
@@ -400,7 +400,7 @@ def _infinite(name: str) -> Callable[[Any, Any], Tensor]:
     return lambda p, q: penlight.full_like(getattr(p, name), math.inf)
 
 
-# p, the parameter that has p's shape, and every q whose support does not hold p's.
+# p, the parameter with p's shape, and every q whose support does not contain p's.
 _BOUNDED = (Beta, ContinuousBernoulli, Pareto, Uniform)
 _REAL = (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)
 for _p, _name, _qs in (

@@ -18,7 +18,7 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture: the last batch dimension of `component_distribution`, chosen from by a categorical distribution.
+    """A mixture whose components are the last batch dimension of `component_distribution`, selected by a categorical distribution.
 
     >>> D = torch.distributions
     >>> D.MixtureSameFamily(D.Categorical(torch.ones(2)), D.Normal(torch.tensor([0.0, 2.0]), 1.0)).mean
@@ -67,11 +67,11 @@ class MixtureSameFamily(Distribution):
     component_distribution: Any = property(lambda d: d._component_distribution)
 
     def _pad(self, x: Tensor) -> Tensor:
-        """Puts the dimension of the components in."""
+        """Insert the component dimension."""
         return x.unsqueeze(-1 - self._event_ndims)
 
     def _average(self, values: Tensor) -> Tensor:
-        """The mean over the components, by their weights."""
+        """The weighted mean over the components."""
         probs = self.mixture_distribution.probs
         have = len(self.mixture_distribution.batch_shape)
         missing = 0 if have == 1 else len(self.batch_shape) - have

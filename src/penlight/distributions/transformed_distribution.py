@@ -1,4 +1,4 @@
-"""Distributions of transformed random variables, and of independent ones taken together."""
+"""Distributions of transformed random variables, and independent ones joined into one event."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TransformedDistribution(Distribution):
         inside, outside = chain.domain.event_dim, chain.codomain.event_dim
         if len(shape) < inside:
             raise ValueError(f"base_distribution needs to have shape with size at least {inside}, but got {shape}.")
-        # The transforms may broadcast, and may tie dimensions together that the base has in its batch.
+        # The transforms may broadcast, and may turn batch dimensions of the base into event dimensions.
         forward_shape = chain.forward_shape(shape)
         expanded = chain.inverse_shape(forward_shape)
         if shape != expanded:
@@ -94,7 +94,7 @@ class TransformedDistribution(Distribution):
         return result + base
 
     def _monotonize_cdf(self, value: Tensor) -> Tensor:
-        """Probabilities of the base: the other way round where the transforms are decreasing."""
+        """The base's probabilities, or 1 minus them where the transforms are decreasing."""
         sign = math.prod(transform.sign for transform in self.transforms)
         return value if type(sign) is int and sign == 1 else sign * (value - 0.5) + 0.5
 
@@ -112,7 +112,7 @@ class TransformedDistribution(Distribution):
 
 
 class Independent(Distribution):
-    """Takes the last batch dimensions of a distribution as dimensions of one event, whose parts are independent.
+    """Reinterprets the last batch dimensions of a distribution as event dimensions, whose components are independent.
 
     >>> normal = torch.distributions.Normal(torch.zeros(3), 1.0)
     >>> torch.distributions.Independent(normal, 1).event_shape

@@ -36,9 +36,9 @@ def _declaring(transform: Any, name: str) -> Any:
 
 
 class Transform:
-    """An invertible map with a known log determinant of its Jacobian.
+    """An invertible map whose log Jacobian determinant is known.
 
-    With `cache_size=1` the latest pair of input and output is kept, so that inverting what was just computed is free.
+    With `cache_size=1` it caches the latest pair of input and output, so that inverting the latest output is free.
 
     >>> t = torch.distributions.ExpTransform()
     >>> t.inv(t(torch.tensor(2.0)))
@@ -46,10 +46,10 @@ class Transform:
     """
 
     # Note [What a transform declares]
-    # `domain`, `codomain` and `bijective`; `_call`, `_inverse` and `log_abs_det_jacobian`; `sign` where it has one, and
-    # how it changes shapes. `_arguments` names the attributes that its class is called with (none by default), so that
-    # `with_cache` can make another one. `_compared` names those that two equal ones have in common; without it a
-    # transform is equal only to itself. A subclass is remade and compared as the class that declares them.
+    # A transform declares `domain`, `codomain` and `bijective`; `_call`, `_inverse` and `log_abs_det_jacobian`; `sign` if it has one, and
+    # how it changes shapes. `_arguments` names the attributes to pass to its class (none by default), so that
+    # `with_cache` can create a copy. `_compared` names the attributes that equal transforms share; without it a
+    # transform equals only itself. A subclass is copied and compared as the class that declares these names.
     bijective: Any = False
     domain: Any
     codomain: Any
@@ -74,7 +74,7 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """How many of the last dimensions belong together."""
+        """The number of event dimensions."""
         dims = {self.domain.event_dim, self.codomain.event_dim}
         if len(dims) > 1:
             raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
@@ -92,7 +92,7 @@ class Transform:
 
     @property
     def sign(self) -> Any:
-        """+1 if increasing, -1 if decreasing (of univariate bijections)."""
+        """+1 if increasing, -1 if decreasing (for univariate bijections)."""
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Any:
@@ -120,7 +120,7 @@ class Transform:
         return self._remembered(1, y, self._inverse)
 
     def _remembered(self, side: int, value: Any, compute: Callable[[Any], Any]) -> Any:
-        """The other half of the cached pair if `value` is its half on this side, else what is computed and cached."""
+        """Return the cached partner of `value`, or compute and cache it."""
         if not self._cache_size:
             return compute(value)
         if value is not self._cached_x_y[side]:
@@ -169,7 +169,7 @@ class _InverseTransform(Transform):
         self._inv = transform
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__  # here `_inv` is no cache; PyTorch drops it, and its pickles cannot be used
+        return self.__dict__  # here `_inv` is not a cache; PyTorch drops it, which makes its pickles unusable
 
     domain = constraints.dependent_property(lambda self: self._inv.codomain, is_discrete=False)
     codomain = constraints.dependent_property(lambda self: self._inv.domain, is_discrete=False)
@@ -192,7 +192,7 @@ class _InverseTransform(Transform):
 
 
 def _end_of_chain(parts: Sequence[Any], entrance: str, exit: str) -> Any:
-    """The exit of the last part, over as many event dimensions as come out there of what the chain ties together."""
+    """The codomain of the last part, with as many event dimensions as the chain's event has there."""
     if not parts:
         return constraints.real
     dims = getattr(parts[0], entrance).event_dim
@@ -203,7 +203,7 @@ def _end_of_chain(parts: Sequence[Any], entrance: str, exit: str) -> Any:
 
 
 class ComposeTransform(Transform):
-    """Transforms one after the other.
+    """The composition of several transforms, applied in order.
 
     >>> D = torch.distributions
     >>> D.ComposeTransform([D.AffineTransform(1.0, 2.0), D.ExpTransform()])(torch.tensor(-0.5))
@@ -265,7 +265,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """Treats more of the last dimensions as belonging together: their log determinants are summed.
+    """Treats more of the last dimensions as event dimensions: their log determinants are summed.
 
     >>> D = torch.distributions
     >>> D.IndependentTransform(D.ExpTransform(), 1).event_dim
@@ -306,7 +306,7 @@ class IndependentTransform(Transform):
 
 
 class _SideBySide(Transform):
-    """Transforms of the pieces of one dimension. Subclasses cut a value into pieces, and join pieces and constraints."""
+    """Transforms of the pieces of one dimension. Subclasses split a value into pieces, and join pieces and constraints."""
 
     _cut: Callable[[Tensor], Any]
     _joined: Callable[[Any], Tensor]
@@ -324,7 +324,7 @@ class _SideBySide(Transform):
     bijective = property(lambda self: all(t.bijective for t in self.transforms))
 
     def _pieces(self, name: str, value: Tensor) -> Any:
-        """A value cut up, if its dimension fits."""
+        """The pieces of a value; raises if its dimension has the wrong size."""
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(f"dim {self.dim} out of range for tensor with {value.dim()} dimensions")
         attribute, size = self._size()
@@ -333,7 +333,7 @@ class _SideBySide(Transform):
         return self._cut(value)
 
     def _size(self) -> tuple[str, int]:
-        """What the dimension has to measure, and where that number is from."""
+        """The required size of the dimension, and where it comes from."""
         raise NotImplementedError
 
     def _call(self, x: Tensor) -> Tensor:
@@ -424,7 +424,7 @@ class StackTransform(_SideBySide):
 
 
 class _Increasing(Transform):
-    """A bijection of real numbers that preserves their order."""
+    """An increasing bijection of real values."""
 
     domain = constraints.real
     bijective = True
@@ -457,7 +457,7 @@ class ExpTransform(_Increasing, example=("().codomain", "GreaterThan(lower_bound
 
 
 class SigmoidTransform(_Increasing, example=("().inv(torch.tensor(0.5))", "tensor(0.)")):
-    """y = 1 / (1 + exp(-x)), kept off 0 and 1."""
+    """y = 1 / (1 + exp(-x)), clamped away from 0 and 1."""
 
     codomain = constraints.unit_interval
     _compared = ()
@@ -566,7 +566,7 @@ class AffineTransform(Transform, example=("(1.0, 2.0)(torch.tensor(3.0))", "tens
 
 
 class CumulativeDistributionTransform(Transform):
-    """y = F(x), the distribution function of a distribution: uniform if x has that distribution.
+    """y = F(x), the cumulative distribution function of a distribution: y is uniform if x has that distribution.
 
     >>> D = torch.distributions
     >>> D.CumulativeDistributionTransform(D.Normal(0.0, 1.0))(torch.tensor(0.0))
@@ -630,9 +630,9 @@ class ReshapeTransform(Transform,
 
 
 class CorrCholeskyTransform(Transform):
-    """From D (D - 1) / 2 real numbers to the Cholesky factor of a D x D correlation matrix.
+    """Maps D (D - 1) / 2 real values to the Cholesky factor of a D x D correlation matrix.
 
-    Row by row, tanh of the numbers gives what share of the remaining length each entry takes.
+    Row by row, the tanh of a value is the fraction of the remaining length that the entry takes.
 
     >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(1))
     tensor([[1., 0.],
@@ -695,7 +695,7 @@ class SoftmaxTransform(Transform, example=("()(torch.zeros(2))", "tensor([0.5000
 
 
 class StickBreakingTransform(Transform, example=("()(torch.zeros(1))", "tensor([0.5000, 0.5000])")):
-    """From n real numbers to n + 1 shares of a stick: each number says how much of the rest to break off."""
+    """Maps n real values to the simplex with n + 1 components, by stick breaking: each value sets the fraction of the rest to break off."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -704,7 +704,7 @@ class StickBreakingTransform(Transform, example=("()(torch.zeros(1))", "tensor([
 
     @staticmethod
     def _log_offset(x: Tensor) -> Tensor:
-        """log(n), ..., log(1): makes zeros break the stick into equal parts."""
+        """log(n), ..., log(1): with these offsets, zeros break the stick into equal parts."""
         n = x.shape[-1]
         return (n + 1 - x.new_ones(n).cumsum(-1)).log()
 

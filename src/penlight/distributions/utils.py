@@ -1,4 +1,4 @@
-"""What the families share: broadcasting of parameters, probabilities and logits, triangular matrices, lazy properties."""
+"""Shared helpers of the families: parameter broadcasting, probabilities and logits, triangular matrices, lazy properties."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _is_tensor_like(value: Any) -> bool:
 
 @example("torch.distributions.utils.broadcast_all(1, 2.5)", "(tensor(1.), tensor(2.5000))")
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Brings numbers and tensors to one shape; numbers take the dtype of the first tensor."""
+    """Broadcast scalars and tensors to one shape; scalars take the dtype of the first tensor."""
     tensors = [_is_tensor_like(value) for value in values]
     if not all(known or isinstance(value, _Number) for known, value in zip(tensors, values, strict=True)):
         raise ValueError(
@@ -48,7 +48,7 @@ def _standard_normal(shape: Sequence[int], dtype: Any, device: Any = None) -> Te
 
 
 def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
-    """Sums out the last `dim` dimensions."""
+    """Sum over the last `dim` dimensions."""
     if dim == 0:
         return value
     return value.reshape(value.shape[:-dim] + (-1,)).sum(-1)
@@ -76,7 +76,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 
 class formula(property):
-    """A property that is written as an expression in the distribution's parameters.
+    """Declare a property as an expression in the distribution's parameters.
 
     >>> class Square:
     ...     side = 3
@@ -91,7 +91,7 @@ class formula(property):
 
 
 class _Method:
-    """What `method` and `checked` declare: the class gets a function instead, with the signature of its base's."""
+    """The result of `method` and `checked`; the class replaces it by a function with the signature of its base class's method."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -106,7 +106,7 @@ class _Method:
 
 
 def method(expression: Callable[..., Any]) -> Any:
-    """A method that is written as an expression.
+    """Declare a method as an expression.
 
     >>> class Square:
     ...     side = 3
@@ -118,7 +118,7 @@ def method(expression: Callable[..., Any]) -> Any:
 
 
 def checked(expression: Callable[[Any, Any], Any]) -> Any:
-    """A method of a value, which has to lie in the support if the distribution validates its arguments."""
+    """Declare a method of a value that must lie in the support if the distribution validates its arguments."""
 
     def of_checked(self: Any, value: Any) -> Any:
         self._check(value)
@@ -128,7 +128,7 @@ def checked(expression: Callable[[Any, Any], Any]) -> Any:
 
 
 class lazy_property:
-    """A property that is computed once, with gradients on, and then lives in the instance.
+    """A property that is computed once, with gradients enabled, and then stored in the instance.
 
     >>> class Circle:
     ...     @lazy_property
@@ -153,7 +153,7 @@ class lazy_property:
 
 
 class _lazy_property_and_property(lazy_property, property):
-    """What the class shows: the documentation tools look for a property, the base distribution for a lazy one."""
+    """What the class attribute returns: documentation tools expect a property, the base class a lazy one."""
 
     __init__ = property.__init__
 

@@ -1,4 +1,4 @@
-"""Looking inside: pictures of the backward graph, what it keeps in memory, and which line of a program is to blame.
+"""Inspection tools: draw the backward graph, measure the memory it keeps, and find the line of a program behind an error.
 
 >>> import penlight as torch
 >>> a = torch.tensor(2.0, requires_grad=True)

@@ -1,4 +1,4 @@
-"""Charts as SVG: lines, or areas one on top of the other."""
+"""Line charts and stacked area charts as SVG."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _PAGE = """<!DOCTYPE html><meta charset='utf-8'><meta name='viewport' content='w
 
 
 class Charted:
-    """What prints as a table and is drawn as a chart, which is what a notebook shows."""
+    """Base class of reports that print as a table and display as a chart in a notebook."""
 
-    title = ""  # of the page
+    title = ""  # page title
 
     def __repr__(self) -> str:
         return str(self)
@@ -64,11 +64,11 @@ def chart(
     """A chart of series of equal length, each with its name in the legend below.
 
     Args:
-        title: what stands above it.
+        title: the heading above the chart.
         series: the values by name.
-        unit: of the vertical axis.
-        stacked: areas on top of each other instead of lines.
-        logarithmic: whether the vertical axis is; values that are not positive are gaps then.
+        unit: the unit of the vertical axis.
+        stacked: draw stacked areas instead of lines.
+        logarithmic: use a logarithmic vertical axis; values that are not positive become gaps.
     """
     count = max([len(values) for values in series.values()], default=0)
     sums = [sum(values[k] for values in series.values()) for k in range(count)] if stacked else []
@@ -116,12 +116,12 @@ def chart(
 
 
 def _shortened(name: str) -> str:
-    """As much of a name as the legend has room for."""
+    """Truncate a name to the width of the legend."""
     return name if len(name) <= _MOST_LETTERS else name[: _MOST_LETTERS - 3] + "..."
 
 
 def _scale(low: float, high: float, logarithmic: bool) -> Callable[[float], float]:
-    """From a value to its height in the picture."""
+    """Return a function that maps a value to its height in the picture."""
     if logarithmic:
         first, last = math.log10(low), math.log10(high)
         return lambda v: _TOP + _HEIGHT * (1 - (math.log10(v) - first) / ((last - first) or 1.0))

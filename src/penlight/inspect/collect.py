@@ -1,8 +1,9 @@
-"""Walking the backward graph and making boxes and arrows of it.
+"""Walks the backward graph and turns it into boxes and arrows.
 
 # Note [Drawing only reads]
-A dead leaf's `AccumulateGrad.variable` would make the tensor anew, a custom function's `saved_tensors` may be readable only
-once, and a packed tensor is unpacked by the user's hook: so the slots behind these are read, and nothing is unpacked.
+Some public attributes have side effects: `AccumulateGrad.variable` recreates a leaf that was freed, a custom function's
+`saved_tensors` may be readable only once, and a packed tensor runs the user's unpack hook. So the collector reads the slots
+behind these attributes and unpacks nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .draw import Box, Link
 from .modules import assign, record
 from .values import grad_of, line_of, norm_of, result_shapes, saved_by, size_of, value_of
 
-_MOST_RESULTS = 3  # of a node, whose shapes stand in its box
+_MOST_RESULTS = 3  # a node's box shows the shapes of this many results
 
 
 def title_of(name: str) -> str:
@@ -30,7 +31,7 @@ def title_of(name: str) -> str:
 
 
 class Collector:
-    """Makes each tensor and each node one box, however often it is met."""
+    """Creates one box for each tensor and each node, however often they occur."""
 
     def __init__(self, names: list[tuple[str, Tensor]], saved: bool | None, calls: record | None = None) -> None:
         self.boxes: list[Box] = []
@@ -42,12 +43,10 @@ class Collector:
             key = id(tensor)
             self.names[key] = f"{self.names[key]} = {name}" if key in self.names else name
         self.named = {id(tensor): tensor for _, tensor in names}
-        self.found: dict[Any, int] = {}  # the number of the box of a node or tensor
-        self.outputs: list[
-            tuple[int, Node, int]
-        ] = []  # boxes of intermediates, and which output of which node they are
+        self.found: dict[Any, int] = {}  # the box index of a node or tensor
+        self.outputs: list[tuple[int, Node, int]] = []  # boxes of intermediates, with the node and output index of each
         self.nodes: list[Node] = []
-        self.alive: list[Any] = []  # so that no id is reused meanwhile
+        self.alive: list[Any] = []  # keeps objects alive, so that no id is reused
         self.met: set[int] = set()  # the tensors that got a box
 
     def collect(self, roots: list[Tensor], nodes: Sequence[Node] = ()) -> None:
@@ -65,7 +64,7 @@ class Collector:
         self.finish()
 
     def unreached(self) -> list[str]:
-        """Names of the tensors that require grad and are no part of the graph."""
+        """Names of the tensors that require grad but are not in the graph."""
         return [self.names[key] for key, t in self.named.items() if key not in self.met and t.requires_grad]
 
     def add(self, key: Any, box: Box) -> int:
@@ -152,7 +151,7 @@ class Collector:
 
     def expand_saved(self, node: Node, index: int) -> None:
         box = self.boxes[index]
-        freed = False  # one box says so for all: of what was never saved and what was, the same is left
+        freed = False  # one box reports it for all: a freed slot looks like one that never held a tensor
         for name, value, stale in saved_by(node):
             target = -1
             if isinstance(value, Freed):
@@ -176,7 +175,7 @@ class Collector:
                 box.exits += 1
 
     def saved_tensor(self, node: Node, name: str, value: Tensor, stale: bool) -> int:
-        """The box of a saved input. One that was modified since no longer is what was saved: it gets a box of its own."""
+        """The box of a saved input. An input modified after it was saved gets a separate box."""
         if stale or edge_of(value)[0] is node:
             return self.add((id(node), name), self.array_box(node, name, value, stale))
         return self.tensor(value, title_of(name))
@@ -194,7 +193,7 @@ class Collector:
     # ----- Tensors ----------------------------------------------------------------------------------------------------
 
     def tensor(self, tensor: Tensor, title: str) -> int:
-        """The box of a tensor, by the edge in the graph that it has."""
+        """The box of a tensor, found by its edge in the graph."""
         node, nr = edge_of(tensor)
         if isinstance(node, AccumulateGrad):
             return self.leaf(node)
@@ -261,9 +260,9 @@ class Collector:
         assign(self.boxes, self.links, self.numbers, self.calls)
 
     def describe_results(self) -> None:
-        """Write the shapes of their results on the nodes."""
+        """Add the shapes of the results to the boxes of their nodes."""
         shapes: dict[int, list[tuple[int, ...]]] = {}
-        for node in sorted(self.nodes, key=lambda node: node.seq):  # inputs before what is made of them
+        for node in sorted(self.nodes, key=lambda node: node.seq):  # inputs before their results
             shapes[id(node)] = result_shapes(node, shapes)
             if not isinstance(node, AccumulateGrad):
                 self.boxes[self.found[id(node)]].lines = [str(shape) for shape in shapes[id(node)][:_MOST_RESULTS]]

@@ -7,7 +7,7 @@ from .svg import COLOURS, STROKES
 
 
 def quote(text: str) -> str:
-    """A quoted string; a backslash is doubled, for Graphviz reads escapes such as `\\N` in labels."""
+    """Quote a string for Graphviz. Backslashes are doubled, because Graphviz reads escapes such as `\\N` in labels."""
     clean = "".join(c if c >= " " or c == "\n" else "?" for c in text)
     return '"' + clean.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 

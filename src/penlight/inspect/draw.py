@@ -1,4 +1,4 @@
-"""`draw`: from tensors to a Drawing, which is text and positions only and holds nothing of the graph."""
+"""`draw` turns tensors into a Drawing, which contains only text and positions and no references to the graph."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _collect = lazy_import(globals(), "_collect", ".collect")
 _modules = lazy_import(globals(), "_modules", ".modules")
 
 
-LARGE = 80  # from so many boxes on a notebook shows the page, not the picture
+LARGE = 80  # number of boxes from which a notebook shows the HTML page instead of the picture
 
 
 class Box:
     """One box of the picture: a tensor or a node of the backward graph.
 
     `kind` is "leaf" (requires grad), "constant" (a leaf that does not), "tensor" (a result or an intermediate), "node",
-    "gone" (a saved tensor that was freed or that a hook packed), or "module" (all that a module made, folded into one box).
+    "gone" (a saved tensor that was freed or that a hook packed), or "module" (everything a module created, folded into one box).
 
     >>> box = torch.inspect.draw(torch.ones(2, requires_grad=True).exp()).boxes[0]
     >>> box.kind, box.title, box.lines
@@ -36,14 +36,14 @@ class Box:
     def __init__(self, kind: str, title: str, lines: list[str], details: dict[str, str] | None = None) -> None:
         self.kind, self.title, self.lines = kind, title, lines
         self.details: dict[str, str] = details or {}
-        self.ports: list[str] = []  # for a node, the entries of `next_functions`: an output number, or "None"
-        self.layer = self.exits = 0  # its row, and how many places arrows leave it from
+        self.ports: list[str] = []  # for a node, the entries of `next_functions`: an output index, or "None"
+        self.layer = self.exits = 0  # its row, and the number of points where arrows leave it
         self.x = self.y = self.width = self.height = 0.0  # the centre and the size
         self.row = (0.0, 0.0)  # the upper and lower edge of its row
-        self.module = ""  # the path of the module that made it, as far as that is known
+        self.module = ""  # the path of the module that created it, if known
 
     def copy(self) -> Box:
-        """The same box, not yet placed."""
+        """A copy of the box without a position."""
         other = Box(self.kind, self.title, list(self.lines), dict(self.details))
         other.ports, other.exits, other.module = list(self.ports), self.exits, self.module
         return other
@@ -53,7 +53,7 @@ class Box:
 
 
 class Link:
-    """One arrow: `source` and `target` are numbers of boxes, `port` where it leaves a node: entries of
+    """One arrow: `source` and `target` are box indices. `port` is the index of its exit on a node: entries of
     `next_functions` come first, saved tensors after them.
 
     `kind` is "next" (an entry of `next_functions`), "grad_fn" (from a tensor to its node), "variable" (from an
@@ -67,14 +67,14 @@ class Link:
 
     def __init__(self, source: int, target: int, kind: str, label: str = "", port: int = -1) -> None:
         self.source, self.target, self.kind, self.label, self.port = source, target, kind, label, port
-        self.join: tuple[float, float] | None = None  # where it meets the trunk that leads on to its target
+        self.join: tuple[float, float] | None = None  # the point where it joins the trunk to its target
 
     def __repr__(self) -> str:
         return f"<Link {self.source} -> {self.target} {self.kind} {self.label!r}>"
 
 
 class Drawing:
-    """A picture of a backward graph: shown by a notebook as it is, and saved as SVG, HTML, DOT, PNG or PDF.
+    """A picture of a backward graph. A notebook displays it; `save` writes SVG, HTML, DOT, PNG or PDF.
 
     >>> drawing = torch.inspect.draw(torch.ones(2, requires_grad=True).exp().sum(), saved=False)
     >>> [box.title for box in drawing.boxes]
@@ -85,12 +85,12 @@ class Drawing:
         self, boxes: list[Box], links: list[Link], unreached: list[str], types: dict[str, str] | None = None
     ) -> None:
         self.boxes, self.links, self.unreached = boxes, links, unreached
-        self.frames: list[dict[str, Any]] = []  # of a film: see `replay`
-        self.types: dict[str, str] = types or {}  # the classes of modules, by their paths
+        self.frames: list[dict[str, Any]] = []  # the frames of an animation: see `replay`
+        self.types: dict[str, str] = types or {}  # the class names of modules, by path
         self._laid_out: Any = None
 
     def layout(self) -> Any:
-        """Places for the boxes and arrows, worked out when first needed.
+        """The positions of the boxes and arrows, computed on first use.
 
         >>> torch.inspect.draw(torch.ones(2)).layout().height
         44.0
@@ -102,9 +102,9 @@ class Drawing:
         return self._laid_out
 
     def fold(self, depth: int = 1) -> Drawing:
-        """The same picture with one box for each module this deep in the tree of modules, in place of what is inside.
+        """Return a picture in which each module at this depth of the module tree is one box.
 
-        Modules that are less deep and have no others inside become one box too.
+        Shallower modules without submodules become one box too.
 
         >>> model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
         >>> drawing = torch.inspect.draw(model(torch.ones(2, 4)).sum(), params=model, saved=False)
@@ -149,7 +149,7 @@ class Drawing:
         return self.svg()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """For notebooks: the picture, and for a large graph the page, in a frame."""
+        """What a notebook displays: the picture, or for a large graph the HTML page in a frame."""
         bundle = {"text/plain": repr(self), "image/svg+xml": self.svg()}
         if len(self.boxes) > LARGE or self.frames:
             page = self.html().replace("&", "&amp;").replace('"', "&quot;")
@@ -158,7 +158,7 @@ class Drawing:
         return bundle
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file; its ending says the format: .svg, .html, .dot, .png or .pdf.
+        """Write the picture to a file. The suffix selects the format: .svg, .html, .dot, .png or .pdf.
 
         >>> import penlight as torch, tempfile, os
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -195,7 +195,7 @@ class Drawing:
         return to_png(self)
 
     def pdf(self) -> bytes:
-        """The picture as a PDF file, in vectors: one page as large as the picture.
+        """The picture as a PDF file with vector graphics: one page of the picture's size.
 
         >>> torch.inspect.draw(torch.ones(2)).pdf()[:4]
         b'%PDF'
@@ -213,14 +213,14 @@ def _count(n: int, one: str, many: str) -> str:
 
 
 def draw(tensors: Any, params: Any = None, saved: bool | None = None, calls: Any = None) -> Drawing:
-    """A picture of the backward graph of a tensor, or of several; drawing it only reads the graph.
+    """Draw the backward graph of one or more tensors. Drawing does not change the graph.
 
     Leaves that require grad are green, leaves that don't yellow, the result and intermediates brown, nodes blue. A node's
-    arrows are its `next_functions`, labelled with the output numbers; dashed ones lead to the tensors that it saved, unless
-    `saved=False` (with `saved=True`, also to a note where a backward has freed them). After a backward the tensors show their
-    gradients: the value of a single number, the norm of others. `params` gives names to tensors: a dict, pairs such as
-    `model.named_parameters()`, or a module. Their dots say which modules the boxes belong to, for folding; `calls` from
-    `inspect.record(model)` says it exactly.
+    arrows are its `next_functions`, labelled with the output indices. Dashed arrows lead to the tensors that it saved, unless
+    `saved=False` (with `saved=True`, also to a note where a backward pass has freed them). After a backward pass the tensors show
+    their gradients: the value of a scalar, the norm of any other tensor. `params` names tensors: a dict, pairs such as
+    `model.named_parameters()`, or a module. The dotted names assign the boxes to modules, for folding; pass `calls` from
+    `inspect.record(model)` to make the assignment exact.
 
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> loss = (w * torch.tensor([3.0, 4.0])).sum()
@@ -233,7 +233,7 @@ def draw(tensors: Any, params: Any = None, saved: bool | None = None, calls: Any
 
 
 def draw_with_nodes(tensors: Any, params: Any, saved: bool | None, calls: Any) -> tuple[Drawing, dict[int, int]]:
-    """What `draw` gives, and the numbers of the boxes of nodes by the nodes' ids."""
+    """The result of `draw`, and the box indices of the nodes by the nodes' ids."""
     roots = [tensors] if isinstance(tensors, Tensor) else tensors
     if not isinstance(roots, (tuple, list)) or not roots or not all(isinstance(t, Tensor) for t in roots):
         raise TypeError(f"draw() takes a tensor or a tuple of tensors, not {_describe(tensors)}")
@@ -248,14 +248,14 @@ def draw_with_nodes(tensors: Any, params: Any, saved: bool | None, calls: Any) -
 
 
 def draw_edges(edges: Sequence[Edge], params: Any) -> Drawing:
-    """The picture of the graph from these edges on."""
+    """Draw the graph that starts at these edges."""
     collector = _collect.Collector(_names(params), None, None)
     collector.collect([], [node for node, _ in edges if node is not None])
     return _drawn(collector, params)
 
 
 def _drawn(collector: Any, model: Any) -> Drawing:
-    """What a collector has found, with the classes of the modules where `model` is a module."""
+    """The Drawing of a collector's boxes and arrows, with the modules' class names if `model` is a module."""
     classes = (
         {path: type(one).__name__ for path, one in model.named_modules()} if hasattr(model, "named_modules") else {}
     )

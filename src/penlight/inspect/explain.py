@@ -1,4 +1,4 @@
-"""`explain`: what a tensor is to autograd, and why it has no gradient."""
+"""`explain` describes a tensor's role in autograd, and why it has no gradient."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WATCH = "`with penlight.inspect.watch():` around the program, or `penlight run 
 
 
 class Explanation:
-    """The answer of `explain`: printing it gives the text, `lines` are its sentences.
+    """The result of `explain`: it prints as text, and `lines` lists its sentences.
 
     >>> torch.inspect.explain(torch.ones(2)).lines[0]
     'A leaf, (2,) float32: it does not require grad, and gets no gradient.'
@@ -33,16 +33,16 @@ class Explanation:
 
 
 def explain(x: Any) -> Explanation:
-    """What a tensor is to autograd: which line made it, whether and why it has a gradient, what it keeps alive. Of a module: why some of
-    its parameters have no gradient.
+    """Explain a tensor's role in autograd: the line that created it, whether and why it has a gradient, and what it keeps alive. For a module,
+    explain why some of its parameters have no gradient.
 
-    Lines of the program are known of what ran inside `inspect.watch()`, or under `penlight run --watch`.
+    Line numbers are known for code that ran inside `inspect.watch()`, or under `penlight run --watch`.
 
     Args:
         x: a tensor, or a module.
 
     Returns:
-        an `Explanation`, which prints.
+        an `Explanation`, which prints as text.
 
     >>> w = torch.ones(2, requires_grad=True)
     >>> with torch.inspect.watch():
@@ -89,7 +89,7 @@ def _leaf(x: Tensor, node: Node | None, log: Log | None) -> list[str]:
 
 
 def _without_grad(x: Tensor, what: str, log: Log | None) -> list[str]:
-    """A tensor that does not require grad: a leaf whether or not an op made it."""
+    """Describe a tensor that does not require grad. It is a leaf even if an op created it."""
     cuts, line = (log.cuts_of(x), log.line_of(x)) if log is not None else ((), None)
     if cuts:
         return [f"{what}: it was cut off the graph, and gets no gradient.", *map(str, cuts)]

@@ -1,4 +1,4 @@
-"""`gradient_flow`: the norms of the gradients of a model's parameters, step by step."""
+"""`gradient_flow` records the gradient norms of a model's parameters, step by step."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .chart import Charted, chart
 
 
 class gradient_flow(Charted):
-    """While open, notes the norm of each parameter's gradient after every backward pass that reaches it.
+    """A context manager that records the norm of each parameter's gradient after every backward pass that reaches it.
 
-    Printing it gives a table: the first and the last norm, the smallest and the largest, and what to look at. In a notebook it shows as a
-    chart; `save` writes that as `.svg` or, with the table below it, as `.html`.
+    It prints as a table with the first, last, smallest and largest norm, and a remark on suspicious parameters. In a notebook it shows as a
+    chart; `save` writes the chart as `.svg` or, with the table below it, as `.html`.
 
     Args:
         model: a module.
@@ -76,7 +76,7 @@ class gradient_flow(Charted):
 
 
 def _remark(norms: list[float], largest: float) -> str:
-    """What deserves a look, where `largest` is the last norm of the parameter that has the largest."""
+    """A remark on suspicious norms. `largest` is the largest of all parameters' last norms."""
     if any(not math.isfinite(norm) for norm in norms):
         return "  NaN or infinite"
     if norms[-1] == 0:

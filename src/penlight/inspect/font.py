@@ -1,7 +1,7 @@
-"""A small font of strokes, for pictures in pixels: letters as lines and arcs that a pen of any width follows.
+"""A small stroke font for PNG pictures: letters are lines and arcs, drawn with a pen of any width.
 
-A glyph is its width and its strokes: points `x,y` of a line, or an arc `@cx,cy,rx,ry,from,to` in degrees; `;` lifts the pen. Small letters
-are 5 high, capitals and digits 7; a unit is about a tenth of the size of the font.
+A glyph is a width and strokes: points `x,y` of a line, or an arc `@cx,cy,rx,ry,from,to` in degrees; `;` lifts the pen. Lowercase letters
+are 5 units high, capitals and digits 7; a unit is about a tenth of the font size.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import unicodedata
 from functools import cache
 
-UNIT = 0.103  # of the size of the font
+UNIT = 0.103  # as a fraction of the font size
 GAP = 1.6  # between two glyphs
 _O = "@1.9,2.5,1.9,2.5,0,360"
 _P = "0,0 0,7 2.7,7;@2.7,5.1,1.9,1.9,90,-90;2.7,3.2 0,3.2"
@@ -64,13 +64,13 @@ _UNKNOWN = (3.8, "0,0 3.8,0 3.8,7 0,7 0,0")
 
 def _glyph(character: str) -> tuple[float, str]:
     found = GLYPHS.get(character)
-    if found is None:  # an accent is left out
+    if found is None:  # accents are dropped
         found = GLYPHS.get(unicodedata.normalize("NFKD", character)[:1], _UNKNOWN)
     return found
 
 
 def advance(text: str, size: float, gap: float = GAP) -> float:
-    """How wide a text is, with the gap after it."""
+    """The width of a text, including the gap after it."""
     return sum((_glyph(c)[0] + gap) * UNIT * size for c in text)
 
 

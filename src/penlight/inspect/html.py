@@ -31,7 +31,7 @@ def to_html(drawing: Drawing) -> str:
         "links": [
             {"source": k.source, "target": k.target, "kind": k.kind, "label": k.label, "port": k.port} for k in drawing.links
         ],
-        "results": results,  # how many boxes, from the first, are the tensors that were asked for
+        "results": results,  # how many of the first boxes are the tensors passed to `draw`
         "modules": {path: _box(module_box(path, members, drawing.types, sizes.get(path, []))) for path, members in inside.items()},
         "types": drawing.types,
         "unreached": drawing.unreached,
@@ -39,7 +39,7 @@ def to_html(drawing: Drawing) -> str:
         "colours": COLOURS,
         "constants": {name: getattr(layout, name) for name in CONSTANTS} | {"HEAD": HEAD},
     }  # fmt: skip
-    # Inside a script element only "<" can end the element or open a comment.
+    # Inside a script element only "<" can close the element or open a comment.
     data = json.dumps(graph).replace("<", "\\u003c")
     head, tail = files(__package__).joinpath("page.html").read_text(encoding="utf-8").split("@HERE@")
     return head + data + tail

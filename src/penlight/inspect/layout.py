@@ -1,18 +1,18 @@
-"""A layered layout: boxes in rows from the top down, few crossings, no overlaps.
+"""Layered graph layout: boxes in rows from top to bottom, with few crossings and no overlaps.
 
-The usual steps: break cycles, give each box a row below all that point to it, order the rows by barycentres, then place
-the boxes of each row near their neighbours.
+The steps are the usual ones: break cycles, give each box a row below all boxes that point to it, order the rows by barycentres,
+then place the boxes of each row near their neighbours.
 
 # Note [Trunks]
-An arrow over several rows needs a way past the boxes between. Arrows to the same box share one way, its trunk: a column
-of thin places, one in each row above the box, which each arrow joins in the row below its source. So a weight that is
-used in every step of a long recurrence costs one column, not one for each step.
+An arrow that spans several rows needs a path around the boxes between. Arrows to the same box share one path, its trunk: a column
+of thin slots, one in each row above the box. Each arrow joins the trunk in the row below its source. So a weight that is
+used in every step of a long recurrence costs one column, not one per step.
 
 # Note [Laid out twice]
-The page of `html.py` lays out again whenever a module is folded or unfolded: any set of modules may be folded, too many
-sets to lay out beforehand, and a file has no Python to ask. So page.html has these steps in JavaScript too, function by
-function in the same order. All else is done once: sizes, the boxes of modules and the constants below are handed to the
-page. `tests/inspect/test_page.py` holds both to the same coordinates; a change here is made there.
+The page of `html.py` repeats the layout whenever a module is folded or unfolded: any subset of modules may be folded, which is too many
+layouts to precompute, and a saved page has no Python. So page.html implements these steps in JavaScript too, function by
+function in the same order. Everything else is computed once in Python: the page receives the sizes, the boxes of modules and the
+constants below. `tests/inspect/test_page.py` checks that both give the same coordinates; make every change in both files.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from .draw import Box, Link
 TITLE, SMALL, LINE = 13.0, 11.0, 15.0  # sizes of the two fonts, and the height of a line of text
 GAP_X, GAP_Y, TRUNK = 22.0, 44.0, 14.0
 MOST_PORTS = 40  # a node with more entries of next_functions is not widened further; they are labelled at the other end
-FIRM = 200.0  # from this heft on a box belongs to a main line
-NEAR = 12.0  # what is so little beside its neighbour above is put right below it
-MOST_PLACES = 8_000  # trunks of more places than this are cut short: their arrows go straight
+FIRM = 200.0  # boxes of at least this weight belong to a main line
+NEAR = 12.0  # a place with a smaller horizontal offset from its neighbour above is put right below it
+MOST_PLACES = 8_000  # trunks beyond this total are omitted: their arrows go straight
 
 _NARROW, _WIDE = frozenset("iljtfr.,:;|!'()[] "), frozenset("mwMW@%")
 
 
 def text_width(text: str, size: float) -> float:
-    """How wide a text is in a common sans-serif font, rather too much than too little."""
+    """An upper estimate of a text's width in a common sans-serif font."""
     total = 0.0
     for c in text:
         if c in _NARROW:
@@ -46,8 +46,8 @@ def text_width(text: str, size: float) -> float:
 
 
 class Layout:
-    """The size of the picture, and the trunks: for a target's number, the way that its arrows share: an x for each row
-    that it passes, with the row's upper and lower edge. Ways bend between rows only, so that they miss the boxes."""
+    """The size of the picture, and the trunks: for a target's index, the shared path of its arrows, as an x for each row
+    that it passes, with the row's upper and lower edge. Paths bend only between rows, so that they miss the boxes."""
 
     __slots__ = ("height", "trunks", "width")
 
@@ -56,7 +56,7 @@ class Layout:
 
 
 def lay_out(boxes: list[Box], links: list[Link]) -> Layout:
-    """Set the places of the boxes and the joins of the links."""
+    """Set the positions of the boxes and the points where links join trunks."""
     for box in boxes:
         measure(box)
     arcs = _acyclic(len(boxes), links)
@@ -78,7 +78,7 @@ def measure(box: Box) -> None:
 
 
 def _acyclic(n: int, links: list[Link]) -> list[tuple[int, int]]:
-    """The links as arcs from upper to lower box; one that closes a cycle is reversed, a loop left out."""
+    """The links as arcs from upper to lower box; a link that closes a cycle is reversed, and a self-loop is dropped."""
     out: list[list[int]] = [[] for _ in range(n)]
     for number, link in enumerate(links):
         out[link.source].append(number)
@@ -112,7 +112,7 @@ def _sources_first(n: int, links: list[Link]) -> list[int]:
 
 
 def _rank(n: int, arcs: list[tuple[int, int]]) -> list[int]:
-    """The row of each box: one below the lowest that points to it; a box that nothing points to, just above its first."""
+    """The row of each box: one below the lowest box that points to it. A box without incoming links goes just above its first target."""
     out: list[list[int]] = [[] for _ in range(n)]
     entering = [0] * n
     for source, target in arcs:
@@ -136,7 +136,7 @@ def _rank(n: int, arcs: list[tuple[int, int]]) -> list[int]:
 
 
 class _Rows:
-    """The rows of places: boxes, and the thin places of trunks, which have numbers from `len(boxes)` on."""
+    """The rows of places. A place is a box or a thin slot of a trunk; slots have indices from `len(boxes)` on."""
 
     def __init__(self, boxes: list[Box], links: list[Link], layers: list[int], arcs: list[tuple[int, int]]) -> None:
         self.boxes, self.links = boxes, links
@@ -147,7 +147,7 @@ class _Rows:
         self._make_trunks(arcs)
         self.shift: dict[
             tuple[int, int], float
-        ] = {}  # how far from the middle of its box an arrow leaves, in (-0.5, 0.5)
+        ] = {}  # where an arrow leaves its box, relative to the middle, in (-0.5, 0.5)
         for index in range(len(boxes)):
             below = self.down[index]
             for i, lower in enumerate(below):
@@ -196,7 +196,7 @@ class _Rows:
         self.up[lower].append(upper)
 
     def _walk(self) -> list[int]:
-        """All places in the order of a walk from the top: the first order of the rows."""
+        """All places in depth-first order from the top: the initial order of the rows."""
         seen = [False] * len(self.layer)
         found = []
         for start in sorted(range(len(self.layer)), key=lambda p: (bool(self.up[p]), self.layer[p])):
@@ -249,7 +249,7 @@ class _Rows:
             at[index] = float(i)
 
     def _swap_neighbours(self) -> bool:
-        """Swap places that stand side by side wherever fewer arrows cross for it; whether there were any."""
+        """Swap adjacent places wherever that reduces crossings. Returns whether any were swapped."""
         swapped = False
         for row in self.rows:
             for i in range(len(row) - 1):
@@ -261,7 +261,7 @@ class _Rows:
         return swapped
 
     def _between(self, left: int, right: int) -> int:
-        """How many arrows of two places cross if they stand in this order; 0 for those with very many arrows."""
+        """The number of crossings between the arrows of two places in this order; 0 for places with very many arrows."""
         at, shift, total = self.at, self.shift, 0
         for near, above in ((self.up, True), (self.down, False)):
             if len(near[left]) * len(near[right]) > 100:
@@ -272,7 +272,7 @@ class _Rows:
         return total
 
     def crossings(self) -> int:
-        """How many pairs of arrows cross, counted by inversions with a binary indexed tree."""
+        """The number of crossing pairs of arrows: inversions, counted with a binary indexed tree."""
         total = 0
         for row in self.rows:
             ends = [
@@ -319,7 +319,7 @@ class _Rows:
         near = [[(p, 1.0)] if heft[p] >= FIRM else [(q, heft[q]) for q in both[p]] for p in range(len(self.layer))]
         firm = [1e6 if h >= FIRM else h for h in heft]
         for _ in range(3):
-            for row in self.rows:  # what hangs on the main line follows it
+            for row in self.rows:  # places attached to the main line follow it
                 self._settle(row, near, halves, firm)
         for line in self._lines(heft):
             self._pull_straight(line, halves)
@@ -327,7 +327,7 @@ class _Rows:
             self._pull_straight(list(column.values()), halves)
 
     def _lines(self, heft: list[float]) -> list[list[int]]:
-        """Places that stand nearly below each other, each the other's weightiest neighbour."""
+        """Chains of places that are nearly aligned vertically, where each is the other's heaviest neighbour."""
         above = [max(near, key=heft.__getitem__, default=-1) for near in self.up]
         lines: list[list[int]] = []
         line_of: dict[int, list[int]] = {}
@@ -347,11 +347,11 @@ class _Rows:
         return [line for line in lines if len(line) > 1]
 
     def _single(self, p: int) -> bool:
-        """Whether an arrow leaves this place in the middle."""
+        """Whether the arrow leaves this place in the middle."""
         return p >= len(self.boxes) or len(self.boxes[p].ports) < 2
 
     def _pull_straight(self, column: list[int], halves: list[float]) -> None:
-        """Move the places of a trunk under each other, as far down as the room between their neighbours allows."""
+        """Align a column of places vertically, as far down as the space between their neighbours allows."""
         run: list[int] = []
         low, high = -math.inf, math.inf
         for p in [*column, -1]:
@@ -365,14 +365,14 @@ class _Rows:
             low, high = max(low, left), min(high, right)
 
     def _room(self, p: int, halves: list[float]) -> tuple[float, float]:
-        """From where to where a place may move without passing its neighbours."""
+        """The interval in which a place may move without passing its neighbours."""
         row, at = self.rows[self.layer[p]], int(self.at[p])
         left = self.x[row[at - 1]] + halves[row[at - 1]] + halves[p] if at else -math.inf
         right = self.x[row[at + 1]] - halves[row[at + 1]] - halves[p] if at + 1 < len(row) else math.inf
         return min(left, self.x[p]), max(right, self.x[p])
 
     def _straighten(self, heft: list[float], reach: int = 6) -> None:
-        """Take the slow drift out of a deep graph: shift each row by the mean place of the main line around it."""
+        """Remove slow drift from a deep graph: shift each row by the mean position of the main line around it."""
         if len(self.rows) < 4 * reach:
             return
         sums = [0.0]
@@ -383,11 +383,11 @@ class _Rows:
             first, last = max(0, i - reach), min(len(self.rows), i + reach + 1)
             shift = (sums[last] - sums[first]) / (last - first)
             for p in row:
-                # Long trunks would take very many sweeps to come along, so they start again beside the main line.
+                # Long trunks would need very many sweeps to follow, so they restart next to the main line.
                 self.x[p] = self.x[p] - shift if p < len(self.boxes) or len(self.rows) < 100 else 0.0
 
     def _heft(self) -> list[float]:
-        """How firmly a place keeps its wish: what much hangs below moves less, so that the main line stays straight."""
+        """The weight of each place's preferred position: places with much below them move less, so that the main line stays straight."""
         heft = [1.0] * len(self.layer)
         for row in reversed(self.rows):
             for p in row:
@@ -395,7 +395,7 @@ class _Rows:
                 if p >= len(self.boxes):
                     heft[p] = max(2.0, below / 2)  # an arrow of the main line that passes a saved tensor stays straight
                 elif self.boxes[p].kind not in ("node", "module") and self.up[p]:
-                    heft[p] = 0.3  # a saved tensor steps aside
+                    heft[p] = 0.3  # a saved tensor gives way
                 else:
                     heft[p] = min(400.0, 3 * below + 1)
         return heft
@@ -417,7 +417,7 @@ class _Rows:
             x[p] = value + offset
 
     def result(self) -> Layout:
-        """The places as coordinates, with the left and upper edge of the picture at 0."""
+        """Set the coordinates, with the left and upper edge of the picture at 0."""
         bounds, y = [], 0.0
         for row in self.rows:
             height = max([self.boxes[p].height for p in row if p < len(self.boxes)], default=0.0)
@@ -436,7 +436,7 @@ class _Rows:
         return Layout(right - left, max(0.0, y - GAP_Y), trunks)
 
     def _sort_saved(self) -> None:
-        """Let the arrows to saved tensors leave a node in the order of where they go."""
+        """Order the exits of a node's arrows to saved tensors by the positions of their targets."""
         groups: dict[int, list[Link]] = {}
         for link in self.links:
             if link.kind == "saved":
@@ -449,7 +449,7 @@ class _Rows:
 
 
 def _rising(wishes: list[float], weights: list[float]) -> list[float]:
-    """The non-decreasing numbers nearest to these by weighted squares: neighbours out of order are pooled."""
+    """Weighted isotonic regression: the nearest non-decreasing sequence, by pooling adjacent violators."""
     pools: list[Any] = []  # [mean, weight, count]
     for wish, weight in zip(wishes, weights):
         mean, count = wish, 1

@@ -1,10 +1,10 @@
-"""What a program did, line by line: which cut the graph, which wrote to a tensor that backward needed, which made the first NaN.
+"""Records what each line of a program did to autograd: cut the graph, overwrote a tensor that backward needed, made the first NaN.
 
 # Note [The log]
-While `watch()` is open this thread has a listener, and a slow mode makes every op ask for it (see autograd/modes.py). Ops, writes and cuts tell
-it their tensors, and the engine its nodes. A `Log` keeps the user's line of each, and refers to tensors and nodes weakly, so that it
-keeps no memory alive. What happens at one line again and again is one event with a count. The errors of autograd ask the log before they are
-raised, and carry its answer as a note; `explain` asks the log that is open, or that was opened last.
+While `watch()` is open, this thread has a listener, and a slow mode makes every op look it up (see autograd/modes.py). Ops, writes and cuts
+report their tensors to it, and the engine reports its nodes. A `Log` stores the user's line for each, and refers to tensors and nodes weakly,
+so that it keeps no memory alive. Repeated events at one line become one event with a count. Autograd consults the log before it raises an
+error, and attaches the answer to the error as a note; `explain` reads the open log, or the one opened last.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 class Listener:
-    """What is told of a program while `watch(log=...)` is open. This one does nothing with it."""
+    """Receives the events of a program while `watch(log=...)` is open. This base class ignores them all."""
 
-    sees_nodes = False  # whether the engine calls `on_node`: such a pass is slower
-    alone = False  # whether those that are open already are told nothing meanwhile
+    sees_nodes = False  # whether the engine calls `on_node`, which makes the backward pass slower
+    alone = False  # whether to silence the listeners that are already open
 
     @property
     def log(self) -> Log | None:
-        """Who answers the questions of errors and of `explain`."""
+        """The log that error notes and `explain` read."""
         return None
 
     def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
@@ -54,7 +54,7 @@ class Listener:
         return go()
 
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
-        """A node of the backward graph is to run: `run(node, grad)` does that."""
+        """A node of the backward graph is about to run: `run(node, grad)` runs it."""
         return run(node, grad)
 
     def on_new_node(self, node: Node) -> None:
@@ -64,14 +64,14 @@ class Listener:
         """A backward pass begins at these edges, and reaches these leaves."""
 
     def on_cut(self, sources: Iterable[Tensor], out: Tensor | None, what: str) -> None:
-        """`out`, or a Python number, was made from tensors that require grad, and does not."""
+        """`out`, or a Python scalar (None), was computed from tensors that require grad, but does not require grad."""
 
     def on_write(self, tensors: Sequence[Tensor]) -> None:
-        """Tensors were written to, and have their new versions."""
+        """Tensors were written to; their versions are already updated."""
 
 
 class Listeners(Listener):
-    """Several listeners: each is told what happens."""
+    """Forwards every event to several listeners."""
 
     def __init__(self, each: list[Listener]) -> None:
         self.each, self.sees_nodes = each, any(one.sees_nodes for one in each)
@@ -112,7 +112,7 @@ def _run_node(listener: Listener, run: Any, node: Node, grad: Any) -> Any:
 
 
 class _ByIdentity(dict[int, tuple[Any, Any]]):
-    """Something about objects, which it keeps no longer than they live."""
+    """Maps objects, by identity, to values. An entry disappears with its object."""
 
     def put(self, key: Any, value: Any) -> Any:
         number = id(key)
@@ -137,7 +137,7 @@ class Event:
 
     def __init__(self, what: str, line: Line | None, by: str = "") -> None:
         self.what, self.line, self.count, self.by = what, line, 0, by
-        self.leaves: weakref.WeakSet[Node] = weakref.WeakSet()  # of a cut: whose gradients can't come this way
+        self.leaves: weakref.WeakSet[Node] = weakref.WeakSet()  # for a cut: leaves that it separates
 
     @property
     def where(self) -> str:
@@ -153,7 +153,7 @@ class Event:
 
 
 class Log(Listener):
-    """What `watch` has seen: `cuts` of the graph, `writes` to memory, `nans` and `infs` that were made from finite values.
+    """What `watch` has seen: `cuts` of the graph, `writes` to memory, `nans` and `infs` that ops made from finite values.
 
     >>> with torch.inspect.watch(nan="note") as seen:
     ...     y = torch.zeros(1) / 0
@@ -164,12 +164,12 @@ class Log(Listener):
     def __init__(self, nan: str = "ignore", inf: str = "ignore") -> None:
         self._events: dict[tuple[Any, ...], Event] = {}
         self._born = {"NaN": nan, "Inf": inf}
-        self._made = _ByIdentity()  # of results without grad: where, and their cuts
-        self._underived: dict[tuple[Any, ...], tuple[Event, ...]] = {}  # of results without derivative, by op and line
-        self._written = _ByIdentity()  # of memory: its writes, and the last version of each
-        self._uses = _ByIdentity()  # of leaves: the line that used each first
-        self._reached = _ByIdentity()  # of leaves: the line of the last backward pass
-        self._running: tuple[Any, bool] | None = None  # an op, and whether in place: what it is made of is not told
+        self._made = _ByIdentity()  # results without grad: their line and their cuts
+        self._underived: dict[tuple[Any, ...], tuple[Event, ...]] = {}  # results without derivative, by op and line
+        self._written = _ByIdentity()  # memory: its writes, and the last version of each
+        self._uses = _ByIdentity()  # leaves: the first line that used each
+        self._reached = _ByIdentity()  # leaves: the line of the last backward pass
+        self._running: tuple[Any, bool] | None = None  # the running op, and whether it is in-place
         self.sees_nodes = nan != "ignore" or inf != "ignore"
 
     @property
@@ -210,7 +210,7 @@ class Log(Listener):
         return "".join(found) or "Nothing was seen."
 
     def _event(self, kind: str, what: str | tuple[int, ...], line: Line | None) -> Event:
-        """The event of something that happens here, perhaps not for the first time. Of a write `what` is the shape."""
+        """Return the event for this line, with its count increased, or a new one. For a write, `what` is the shape."""
         op = self._running
         key = (kind, what, line, op)
         event = self._events.get(key)
@@ -233,7 +233,7 @@ class Log(Listener):
         finally:
             self._running = None
         line = user_line()
-        # What only the rules of an op need may be infinite: CTC has -inf for what can't be.
+        # Extra results that only the derivative rules use may be infinite: CTC marks impossible paths by -inf.
         outs = (result,) if type(result) is Tensor else tensors_in(result)[: op.traits.returned or None]
         if self.sees_nodes and "op" not in op.keeps_finite:
             for out in outs:
@@ -260,11 +260,11 @@ class Log(Listener):
     def _on_cut_off(
         self, cut: list[Tensor], op: Any, inputs: list[Tensor], outs: Sequence[Tensor], line: Line | None
     ) -> None:
-        """Some results of an op, or all, are not in the graph."""
+        """Record that some or all results of an op are not in the graph."""
         for out in cut:
             if len(cut) == len(outs):
                 self._follow(op, inputs, out, line)
-            else:  # such as the indices that sort() gives
+            else:  # such as the indices of sort()
                 index = next(i for i, one in enumerate(outs) if one is out)
                 key = op, index, line
                 if (cuts := self._underived.get(key)) is None:
@@ -274,7 +274,7 @@ class Log(Listener):
     def _on_made(
         self, kinds: Set[str], op: Any, arguments: Any, inputs: list[Tensor], written: Any, line: Line | None
     ) -> None:
-        """An op has made what is not finite: tell of it, unless it only hands that on, such as the -inf of `masked_fill(mask, -inf)`."""
+        """Record that an op made NaN or infinity, unless it only copied it from an input, such as the -inf of `masked_fill(mask, -inf)`."""
         given = [t for t in inputs if t is not written] + [v for v in arguments if isinstance(v, (float, complex))]
         for kind in kinds:
             if not any(kind in kinds_in(value) for value in given):
@@ -285,7 +285,7 @@ class Log(Listener):
         node.extra().setdefault("line", user_line())
 
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
-        """Look at what a node makes of finite gradients and finite saved values."""
+        """Run a node, and record NaN or infinity that it makes from finite gradients and finite saved values."""
         op = getattr(node, "op", None)  # a custom function has none
         if not self.sees_nodes or (op is not None and "rules" in op.keeps_finite):
             return run(node, grad)
@@ -301,7 +301,7 @@ class Log(Listener):
         return results
 
     def _on_gradient(self, kinds: Set[str], node: Node, index: int, grad: Any, held: dict[str, Any]) -> None:
-        """A node has made what is not finite: tell of it, unless it only hands that on."""
+        """Record that a node made NaN or infinity, unless it only copied it from its inputs."""
         arrived = [("gradient", one, False) for one in (grad if isinstance(grad, list) else [grad])]
         values = [*arrived, *saved_by(node, held)]
         known = [(name, array) for name, value, _ in values if (array := array_of(value)) is not None]
@@ -319,7 +319,7 @@ class Log(Listener):
             raise FloatingPointError(f"{event.what}:\n{event.where}{''.join(operands)}".rstrip())
 
     def _follow(self, op: Any, inputs: list[Tensor], out: Tensor, line: Line | None) -> None:
-        """Note where a result without grad was made, and why it has none: it was cut off here, or its inputs were before."""
+        """Record where a result without grad was made, and why: either this op cut it off, or its inputs were cut off before."""
         sources = [t for t in inputs if t.requires_grad]
         if sources:
             why = "has no derivative" if modes.is_grad_enabled() else "ran under no_grad"
@@ -340,7 +340,7 @@ class Log(Listener):
     def on_cut(self, sources: Iterable[Tensor], out: Tensor | None, what: str) -> None:
         if what in ("detach()", ".data") and (name := entered()) not in ("detach", "data"):
             if name not in _CASTS:
-                return  # a part of something else, which is told by itself
+                return  # part of another call, which is reported separately
             what = f"{name}() gives integers, which have no gradient"
         self._cut(sources, out, what, user_line())
 
@@ -372,12 +372,12 @@ class Log(Listener):
     # ----- What errors and `explain` ask ------------------------------------------------------------------------------
 
     def line_of(self, tensor: Tensor) -> Line | None:
-        """Where a result without grad was made."""
+        """The line that made a result without grad."""
         known = self._made.of(tensor)
         return None if known is None else known[0]
 
     def cuts_of(self, tensor: Tensor) -> tuple[Event, ...]:
-        """What cut a tensor, or what it was made from, off the graph."""
+        """The events that cut a tensor, or its inputs, off the graph."""
         known = self._made.of(tensor)
         return () if known is None else known[1]
 
@@ -399,14 +399,14 @@ class Log(Listener):
         return [event for event, version in known.items() if version > since]
 
     def why_no_grad(self, tensor: Tensor) -> str:
-        """The note of the error that a tensor does not require grad."""
+        """The note for the error "does not require grad"."""
         events = self.cuts_of(tensor)
         if not events:
             return "Nothing that it was made from requires grad, as far as penlight.inspect.watch() has seen."
         return "It was cut off the graph here:\n" + "".join(map(str, events)).rstrip()
 
     def who_wrote(self, array: Array, since: int, node: Node | None) -> str:
-        """The note of the error that a saved tensor was modified: the line that saved it, and those that wrote to it."""
+        """The note for the error that a saved tensor was modified: the line that saved it, and the lines that wrote to it."""
         line = None if node is None else node.extra().get("line")
         saved = "" if line is None else f"It was saved here, for {node.name()}:\n{line}"  # type: ignore[union-attr]
         lines = [
@@ -418,7 +418,7 @@ class Log(Listener):
 
 
 def _call_of(op: Any, inplace: bool) -> str:
-    """What a program calls to run an op: `add()` or `add_()`."""
+    """An op's name as a call: `add()` or `add_()`."""
     return f"{op.public}_()" if inplace else f"{op.public}()"
 
 

@@ -1,4 +1,4 @@
-"""`memory`: what the backward graph keeps alive, node by node."""
+"""`memory` reports the memory that the backward graph keeps alive, node by node."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..tensor import Tensor
 from .modules import record
 from .values import line_of, owner, saved_by, size_of
 
-_SHOWN = 4  # nodes of a row of the table
+_SHOWN = 4  # nodes listed in a row of the table
 
 
 class Saving(NamedTuple):
-    """One node's savings: its name, what it saved, the bytes that no node before it in the list holds too, its line and the call of
-    a module that made it, as far as they are known, and its sequence number.
+    """The tensors that one node saved: its name, their names, their bytes (without memory that an earlier node in the list holds too), its line
+    and the module call that created it, if known, and its sequence number.
 
     >>> torch.inspect.memory(torch.ones(2, requires_grad=True).exp()).rows[0].node
     'ExpBackward0'
@@ -33,7 +33,7 @@ class Saving(NamedTuple):
 
 
 class Memory:
-    """The report of `memory`: `rows`, greatest first, and their `total` in bytes. Printing it gives a table, whose rows are modules and lines.
+    """The report of `memory`: `rows`, largest first, and their `total` in bytes. It prints as a table of modules and lines.
 
     >>> torch.inspect.memory(torch.ones(2, requires_grad=True).exp()).total
     8
@@ -44,11 +44,11 @@ class Memory:
         self.total = sum(row.bytes for row in rows)
 
     def by_line(self) -> dict[str, int]:
-        """The bytes that each line of the program made the graph keep, greatest first. Lines are known of what ran inside `watch()`."""
+        """The bytes that the graph keeps for each line of the program, largest first. Lines are known for code that ran inside `watch()`."""
         return _summed((row.line or "(line not known)", row.bytes) for row in self.rows)
 
     def by_module(self) -> dict[str, int]:
-        """The bytes that each call of a module made the graph keep, greatest first, as `inspect.record(model)` has seen them.
+        """The bytes that the graph keeps for each module call that `inspect.record(model)` recorded, largest first.
 
         >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Sigmoid())
         >>> with torch.inspect.record(model) as calls:
@@ -81,7 +81,7 @@ class Memory:
 
 
 def _summed(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Sizes added up by their names, greatest first."""
+    """The sum of the sizes for each name, largest first."""
     sums: dict[str, int] = {}
     for name, size in sizes:
         sums[name] = sums.get(name, 0) + size
@@ -89,17 +89,17 @@ def _summed(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def memory(*roots: Tensor, calls: record | None = None) -> Memory:
-    """How much memory the graph behind these tensors keeps until backward, and which module and which line it is kept for.
+    """Report how much memory the graph of these tensors keeps until backward, by module and by line.
 
-    Memory that several nodes saved counts once, leaves (parameters, inputs) apart.
+    Memory that several nodes saved counts once. Leaves (parameters, inputs) are counted separately.
 
     Args:
         roots: tensors, such as the loss.
-        calls: from `inspect.record(model)`: which call of a module made each node.
+        calls: from `inspect.record(model)`, which says which module call created each node.
 
     Returns:
-        a `Memory`, which prints as a table, greatest first. Lines of the program are known of what ran inside `inspect.watch()` or in anomaly
-        mode. What is neither of a known module nor of a known line has a row for each node.
+        a `Memory`, which prints as a table, largest first. Lines are known for code that ran inside `inspect.watch()` or in anomaly
+        mode. A node whose module and line are both unknown has a row of its own.
 
     >>> x = torch.ones(1000, requires_grad=True)
     >>> torch.inspect.memory(x.exp().sin().sum())
@@ -118,12 +118,12 @@ def memory(*roots: Tensor, calls: record | None = None) -> Memory:
 
 
 def savings(roots: Sequence[Tensor]) -> Iterator[Saving]:
-    """What each node behind these tensors keeps, leaves apart, youngest first."""
+    """The memory that each node of the graph keeps, without leaves, from the newest node to the oldest."""
     return (row for row, _ in _savings(roots))
 
 
 def _savings(roots: Sequence[Tensor]) -> Iterator[tuple[Saving, int]]:
-    """The same, and the bytes of leaves that no node before has saved too."""
+    """As `savings`, with the bytes of leaves that no earlier node has saved."""
     nodes = sorted(_reached(roots), key=lambda node: -node.seq)
     leaves = {id(owner(node._array)) for node in nodes if isinstance(node, AccumulateGrad)}
     seen: dict[int, Any] = {}

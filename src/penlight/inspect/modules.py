@@ -1,11 +1,11 @@
-"""Which module a box belongs to, so that a large picture can be folded by module.
+"""Assigns boxes to modules, so that a large picture can be folded by module.
 
 # Note [Whose node is it]
-A node does not know which module made it. Told by `record`, it is the innermost call during which the node was made; the second call of a module
-is a box of its own, `path:2`, and so are the calls inside it. Otherwise
-the parameters tell: a node that uses a module's parameters is that module's, and a node made between two such, of what the
-two paths have in common: the softmax between `blocks.0.attn.qkv` and `blocks.0.attn.proj` belongs to `blocks.0.attn`. A second call is then seen
-only if another module ran in between; calls right after each other are one box.
+A node does not know which module created it. With `record`, it belongs to the innermost module call during which it was created; the second
+call of a module is a separate box, `path:2`, and so are the calls inside it. Without `record`, parameters decide: a node that uses a module's
+parameters belongs to that module, and a node created between two such nodes belongs to the common prefix of their
+paths: the softmax between `blocks.0.attn.qkv` and `blocks.0.attn.proj` belongs to `blocks.0.attn`. A second call is then detected
+only if another module ran in between; consecutive calls become one box.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .draw import Box, Drawing, Link
 
 
 class record:
-    """While open, notes which nodes each module of a model makes, for `draw(..., calls=...)`.
+    """A context manager that records which nodes each module of a model creates, for `draw(..., calls=...)`.
 
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     >>> with torch.inspect.record(model) as calls:
@@ -58,7 +58,7 @@ class record:
         self._open.pop().last = next(sequence)
 
     def owners(self, numbers: Iterable[int]) -> dict[int, str]:
-        """By the sequence numbers of nodes: the name of the innermost call that made each."""
+        """The name of the innermost call that created each node, by the node's sequence number."""
         inner = {}
         for number in numbers:
             inside = [call for call in self.spans if call.first <= number < call.last]
@@ -74,7 +74,7 @@ class record:
 
 
 def _names(calls: list[_Call]) -> list[str]:
-    """The names of calls: the paths of their modules, numbered from the second call on, below those of the calls around them."""
+    """The names of calls: module paths, numbered from the second call on, nested in the names of the enclosing calls."""
     names: dict[_Call | None, str] = {None: ""}
     count: dict[str, int] = {}
     for call in calls:
@@ -85,7 +85,7 @@ def _names(calls: list[_Call]) -> list[str]:
 
 
 class _Call:
-    """One call of a module: the sequence numbers of the nodes made meanwhile, its path, and the call around it."""
+    """One call of a module: the sequence numbers of the nodes created during it, its path, and the enclosing call."""
 
     __slots__ = ("first", "last", "outer", "path")
 
@@ -94,21 +94,21 @@ class _Call:
         self.first = self.last = next(sequence)
 
     def and_outer(self) -> Iterator[_Call]:
-        """This call and those around it."""
+        """This call and its enclosing calls."""
         call: _Call | None = self
         while call is not None:
             yield call
             call = call.outer
 
     def named(self, outer: str) -> str:
-        """Its path, with the part that is the path of the call around it replaced by the name of that call."""
+        """Its path, with the enclosing call's path replaced by that call's name."""
         prefix = "" if self.outer is None else self.outer.path
         return outer + self.path[len(prefix) :] if prefix and self.path.startswith(prefix + ".") else self.path
 
 
 def _guessed_calls(paths: list[str]) -> list[str]:
-    """The names of the calls that used the parameters of these modules one after the other: a module is called again where a part of it, which
-    ran before, runs after something outside it."""
+    """Guess the calls from the order in which modules' parameters were used. A new call of a module begins where a submodule that has already
+    run runs again after something outside the module."""
     names: list[str] = []
     count: dict[str, int] = {}
     ran: dict[str, set[str]] = {}
@@ -129,7 +129,7 @@ def _guessed_calls(paths: list[str]) -> list[str]:
 
 
 def common(paths: Iterable[str]) -> str:
-    """The module that all these are in, or are."""
+    """The innermost module that contains or is all of these."""
     parts: list[str] | None = None
     for path in paths:
         words = path.split(".") if path else []
@@ -150,13 +150,13 @@ def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: 
     for link in links:
         if link.kind in ("next", "variable"):
             below[link.source].append(link.target)
-    pure: dict[int, str] = {}  # what depends on parameters only, and on whose
+    pure: dict[int, str] = {}  # boxes that depend on parameters only, and the module of those parameters
     for index, box in enumerate(boxes):
         if box.kind == "leaf" and box.details.get("name"):
             pure[index] = box.details["name"].split(" = ")[0].rpartition(".")[0]
     anchors: list[tuple[int, str]] = []
     order = sorted(numbers, key=numbers.__getitem__)
-    # AccumulateGrads first: they are made when first used, and may be younger than what uses them.
+    # AccumulateGrads first: they are created on first use, and may be newer than the nodes that use them.
     for index in sorted(order, key=lambda p: boxes[p].title != "AccumulateGrad"):
         owners = [pure[p] for p in below[index] if p in pure]
         if owners and len(owners) == len(below[index]) and boxes[index].ports.count("None") == 0:
@@ -174,7 +174,7 @@ def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: 
         if calls is not None:
             boxes[index].module = told.get(numbers[index], "")
         elif index in pure:
-            if paths[at : at + 1] == [pure[index]]:  # such as the transpose of a weight: of the call that uses it next
+            if paths[at : at + 1] == [pure[index]]:  # a weight's transpose, say: part of the next call
                 boxes[index].module = anchors[at][1]
         else:
             exact = at < len(made) and made[at] == numbers[index]
@@ -196,7 +196,7 @@ def _assign_tensors(boxes: list[Box], links: list[Link], pure: dict[int, str]) -
 
 
 def paths_of(boxes: list[Box]) -> list[str]:
-    """All modules of a picture, also those that only contain others, from the outermost in."""
+    """All modules of a picture, including those that only contain others, outermost first."""
     found: set[str] = set()
     for path in {box.module for box in boxes if box.module}:
         words = path.split(".")
@@ -205,7 +205,7 @@ def paths_of(boxes: list[Box]) -> list[str]:
 
 
 def holders(boxes: list[Box], depth: int) -> dict[str, str]:
-    """For each module of a picture the one at this depth that it is in or is; a shallower one with nothing inside is kept whole."""
+    """Map each module of a picture to its ancestor at this depth, or itself. A shallower module without submodules maps to itself."""
     paths = paths_of(boxes)
     outer = {path.rpartition(".")[0] for path in paths}
     found = {path: ".".join(path.split(".")[:depth]) for path in paths}
@@ -213,7 +213,7 @@ def holders(boxes: list[Box], depth: int) -> dict[str, str]:
 
 
 def fold(drawing: Drawing, depth: int) -> Drawing:
-    """A Drawing with one box for each module at this depth of the tree, in place of all that is inside."""
+    """Return a Drawing in which each module at this depth of the tree is one box."""
     holder = holders(drawing.boxes, depth)
     boxes: list[Box] = []
     inside: dict[str, list[Box]] = {}
@@ -246,7 +246,7 @@ def fold(drawing: Drawing, depth: int) -> Drawing:
 
 
 def results_of(drawing: Drawing) -> dict[str, list[str]]:
-    """The sizes of what each module gives to what is outside it, as far as they are known."""
+    """The known sizes of the results that each module passes to nodes outside it."""
     sizes: dict[str, dict[str, None]] = {}
     for link in drawing.links:
         source, target = drawing.boxes[link.source], drawing.boxes[link.target]
@@ -260,7 +260,7 @@ def results_of(drawing: Drawing) -> dict[str, list[str]]:
 
 
 def module_box(path: str, members: list[Box], types: dict[str, str], sizes: list[str]) -> Box:
-    """The box of a folded module: its class, the sizes of its results, how many nodes and parameters are inside."""
+    """The box of a folded module: its class, the sizes of its results, and its numbers of nodes and parameters."""
     nodes = sum(box.kind == "node" for box in members)
     leaves = [box for box in members if box.kind == "leaf"]
     count = sum(int(box.details.get("elements", "0")) for box in leaves)

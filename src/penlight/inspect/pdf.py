@@ -1,4 +1,4 @@
-"""A Drawing as a PDF page: the SVG that we write ourselves is read back, and its shapes and texts are written in PDF's words."""
+"""A Drawing as a PDF page: parses our own SVG and writes its shapes and texts as PDF operators."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .draw import Drawing
 from .png import Points, paint
 
 MOST_UNITS = 14_400  # the largest side of a page that PDF allows
-_ROUND = 0.5523  # where a curve's inner points are that follows a quarter of a circle
-# How wide Helvetica's characters are, from the space on, in thousandths of the size of the font.
+_ROUND = 0.5523  # control-point distance of the Bézier curve that approximates a quarter circle
+# Widths of Helvetica's characters, starting with the space, in thousandths of the font size.
 _WIDTHS = [
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, *[556] * 10, 278, 278, 584, 584, 584, 556,
     1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611,
@@ -20,12 +20,12 @@ _WIDTHS = [
 
 
 class Page:
-    """Takes the same shapes as `png.Canvas`."""
+    """A PDF page with the drawing methods of `png.Canvas`."""
 
     def __init__(self, width: float, height: float) -> None:
         self.scale = min(1.0, MOST_UNITS / max(width, height))
         self.size = (width * self.scale, height * self.scale)
-        # PDF's y goes up, the picture's down: texts are turned back where they are written.
+        # PDF's y axis points up, the picture's down: the page is flipped, and each text is flipped back.
         self.words = [f"{self.scale:.4f} 0 0 {-self.scale:.4f} 0 {self.size[1]:.2f} cm"]
 
     def rectangle(
@@ -79,7 +79,7 @@ def _rgb(colour: Any) -> str:
 
 
 def to_pdf(drawing: Drawing) -> bytes:
-    """The picture as a PDF file of one page, as large as the picture."""
+    """The picture as a PDF file with one page of the picture's size."""
     page = paint(drawing, Page)
     content = zlib.compress("\n".join(page.words).encode("cp1252", "replace"))
     fonts = " ".join(

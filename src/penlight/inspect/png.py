@@ -1,7 +1,7 @@
-"""A Drawing in pixels, by NumPy alone: the SVG that we write ourselves is read back and painted, and packed as PNG.
+"""A Drawing as PNG, by NumPy alone: parses our own SVG, paints it and packs the pixels.
 
-Every shape is painted by its distance to the middles of the pixels around it, which makes soft edges. Lines and letters, of which a large
-graph has a hundred thousand, are collected and painted together: lines before the boxes, letters at the end.
+Each shape is painted by its distance to the pixel centres around it, which gives soft edges. A large graph has a hundred thousand lines and
+letters, so these are collected and painted together: lines before the boxes, letters at the end.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Canvas:
         self.pixels = np.full((math.ceil(height * scale), math.ceil(width * scale), 3), 255, np.uint8)
         self._glyphs: dict[Any, Any] = {}
         self._segments: dict[Any, list[tuple[float, float, float, float]]] = {}  # by colour and pen
-        self._letters: dict[Any, list[tuple[int, int]]] = {}  # where each glyph stands, by glyph and colour
+        self._letters: dict[Any, list[tuple[int, int]]] = {}  # the positions of each glyph, by glyph and colour
 
     def cover(self, left: int, top: int, coverage: Any, colour: Any) -> None:
-        """Paint with a colour, as far as each pixel is covered."""
+        """Blend a colour into each pixel, weighted by its coverage."""
         height, width = self.pixels.shape[:2]
         y, x, bottom, right = (
             max(top, 0),
@@ -51,7 +51,7 @@ class Canvas:
         part[:] = np.rint(part + (colour - part) * share).astype(np.uint8)
 
     def around(self, x: float, y: float, right: float, bottom: float) -> tuple[int, int, Any, Any]:
-        """The corner of the pixels around a rectangle, and the places of their middles."""
+        """The first pixel of the block around a rectangle, and the centres of its pixels."""
         left, top = math.floor(x - 1), math.floor(y - 1)
         xs = np.arange(left, math.ceil(right + 1), dtype=np.float32) + np.float32(0.5)
         ys = np.arange(top, math.ceil(bottom + 1), dtype=np.float32) + np.float32(0.5)
@@ -77,7 +77,7 @@ class Canvas:
         segments += [(ax * s, ay * s, bx * s, by * s) for (ax, ay), (bx, by) in pairwise(points)]
 
     def finish(self) -> None:
-        """Paint what was collected."""
+        """Paint the collected lines and letters."""
         self._paint_lines()
         for (key, *colour), corners in self._letters.items():
             left, top, coverage = self._glyphs[key]
@@ -91,14 +91,14 @@ class Canvas:
     def _paint_lines(self) -> None:
         for (*colour, half), collected in self._segments.items():
             segments = np.array(collected)
-            # About as many pixels as are computed for each segment.
+            # About the number of pixels computed for each segment.
             pixels = 8 * (np.abs(segments[:, 2:] - segments[:, :2]).max(1) + 4)
             for part in np.split(segments, np.flatnonzero(np.diff(np.cumsum(pixels) // _AT_ONCE)) + 1):
                 self._paint_segments(part, half, colour)
         self._segments.clear()
 
     def _paint_segments(self, segments: Any, half: float, colour: Any) -> None:
-        """Paint segments (ax, ay, bx, by): at each pixel along the longer side, those across it."""
+        """Paint segments (ax, ay, bx, by): for each pixel along the major axis, the pixels across the line."""
         dx, dy = np.abs(segments[:, 2:] - segments[:, :2]).T
         for steep in (True, False):
             chosen = segments[(dy >= dx) == steep]
@@ -122,7 +122,7 @@ class Canvas:
             self._blend(rows, columns, coverage, colour)
 
     def _blend(self, rows: Any, columns: Any, coverage: Any, colour: Any) -> None:
-        """Paint single pixels; of those that are covered more than once, once, by the most."""
+        """Blend single pixels. A pixel that occurs several times is blended once, with its largest coverage."""
         height, width = self.pixels.shape[:2]
         coverage = np.broadcast_to(coverage, rows.shape)
         seen = (coverage > 0) & (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
@@ -197,7 +197,7 @@ def _colour(text: str | None) -> Any:
 
 
 def flatten(path: str) -> list[tuple[Points, bool]]:
-    """The lines of a path, curves in short pieces, and whether each is closed."""
+    """The polylines of a path, with curves split into short segments, and whether each is closed."""
     lines: list[tuple[Points, bool]] = []
     x = y = 0.0
     for letter, rest in re.findall(r"([MmLlHhVvCQz])([^MmLlHhVvCQz]*)", path):
@@ -222,7 +222,7 @@ def flatten(path: str) -> list[tuple[Points, bool]]:
 
 
 def _bezier(ends: Points, t: Any) -> Points:
-    """The points of a curve at these fractions of it."""
+    """The points of a Bézier curve at these parameters."""
     points = np.array(ends)[:, None, :]
     t = t[:, None]
     while len(points) > 1:
@@ -231,7 +231,7 @@ def _bezier(ends: Points, t: Any) -> Points:
 
 
 def dashed(points: Points, on: float, off: float) -> list[Points]:
-    """A line in dashes."""
+    """Split a line into dashes."""
     dashes: list[Points] = [[points[0]]]
     left, drawing = on, True
     for a, b in pairwise(points):
@@ -280,7 +280,7 @@ def _paint(canvas: Any, element: Any, x: float, y: float) -> None:
 
 
 def paint(drawing: Drawing, new_canvas: Callable[[float, float], Any]) -> Any:
-    """A canvas with the picture on it: a `Canvas`, or another that takes the same shapes."""
+    """Paint the picture on a `Canvas`, or on an object with the same methods, and return it."""
     root = ET.fromstring(drawing.svg())
     canvas = new_canvas(float(root.get("width", 1)), float(root.get("height", 1)))
     for child in root:
@@ -289,16 +289,16 @@ def paint(drawing: Drawing, new_canvas: Callable[[float, float], Any]) -> Any:
 
 
 def to_png(drawing: Drawing, scale: float = 2.0, most: int = MOST_PIXELS) -> bytes:
-    """The picture as a PNG file, in twice as many pixels as an SVG has units, or fewer if it is very large."""
+    """The picture as a PNG file, with two pixels per SVG unit, or fewer if it is very large."""
     canvas = paint(drawing, lambda width, height: Canvas(width, height, min(scale, math.sqrt(most / (width * height)))))
     canvas.finish()
     return pack(canvas.pixels)
 
 
 def pack(pixels: Any) -> bytes:
-    """Pixels (height, width, 3) of bytes as a PNG file."""
+    """Encode pixels, bytes of shape (height, width, 3), as a PNG file."""
     height, width = pixels.shape[:2]
-    rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each row starts with its filter: none
+    rows = np.zeros((height, 1 + 3 * width), np.uint8)  # the first byte of a row is its filter: 0, none
     rows[:, 1:] = pixels.reshape(height, -1)
     chunks = [
         (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),

@@ -1,4 +1,4 @@
-"""`show`: tensors and modules for a notebook, as a table or an image."""
+"""`show` displays tensors and modules in a notebook, as a table or an image."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PIXELS = 256  # the width that a small image is enlarged to
 
 
 class Shown:
-    """What `show` gives: a notebook displays it, and `html` is its text.
+    """The result of `show`: a notebook displays it, and `html` is its source.
 
     >>> torch.inspect.show(torch.eye(2))
     <Shown (2, 2) float32>
@@ -36,11 +36,11 @@ class Shown:
 
 
 def show(x: Any, image: bool = False) -> Shown:
-    """A tensor or a module for a notebook: a tensor as a table whose cells are coloured by value, or as an image, a module as the tree of its parts.
+    """Display a tensor in a notebook as a table with cells coloured by value or as an image, or a module as the tree of its submodules.
 
     Args:
         x: a tensor with at most two dimensions, or for an image (height, width) or (1 or 3 channels, height, width); or a module.
-        image: an image instead of a table. Floating-point values are scaled from their least to their greatest; integers are taken as 0 to 255.
+        image: show an image instead of a table. Floating-point values are scaled from their minimum to their maximum; integers are taken as 0 to 255.
 
     Returns:
         a `Shown`, which a notebook displays.
@@ -81,7 +81,7 @@ def _cell(value: Any) -> str:
 
 
 def _colour(value: float, most: float) -> str:
-    """Blue for what is positive, red for what is negative, stronger for what is larger."""
+    """Blue for positive values, red for negative ones, stronger for larger magnitudes."""
     if not np.isfinite(value) or not most:
         return ""
     channels = "58,110,165" if value >= 0 else "176,58,72"

@@ -1,4 +1,4 @@
-"""`steps`: the backward pass node by node. `replay`: the same as a page that goes forth and back."""
+"""`steps` runs the backward pass node by node; `replay` shows it as an animation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..tensor import Tensor
 from .draw import Drawing, draw_with_nodes
 from .values import line_of, norm_of, saved_by, size_of, value_of
 
-_BINS = 24  # of a histogram
+_BINS = 24  # bins of a histogram
 
 
 class Step:
@@ -24,8 +24,8 @@ class Step:
     Attributes:
         node: the node; `name` is its name, and `line` the line of the forward pass that it belongs to, if that was watched.
         arrived: the gradients of the outputs of its op.
-        leaving: the gradients of the inputs, a list. What is put there instead goes on, until the next step begins.
-        leaf: of a step that ends at a leaf, the leaf; its `leaving` has one gradient, which is added to the leaf's `.grad`.
+        leaving: the gradients of the inputs, a list. Until the next step begins, its entries can be replaced, and the pass continues with them.
+        leaf: the leaf, for a step that ends at one; its `leaving` has one gradient, which is added to the leaf's `.grad`.
         freed: the names of the saved tensors that the step has freed.
 
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -72,9 +72,9 @@ def _told(grad: Any) -> str:
 
 
 def steps(tensor: Tensor, gradient: Tensor | None = None, retain_graph: bool = False) -> Iterator[Step]:
-    """Run the backward pass of a tensor node by node: a `for` loop sees each step, and may change the gradients that leave it.
+    """Run the backward pass of a tensor node by node: a `for` loop receives each step, and may change the gradients that leave it.
 
-    After the last step everything is as after `tensor.backward()`. A loop that ends early leaves the rest of the pass undone.
+    After the last step the state is the same as after `tensor.backward()`. If the loop ends early, the rest of the pass does not run.
 
     Args:
         tensor: the result to start from.
@@ -108,9 +108,9 @@ def _stepping(tensor: Tensor, gradient: Tensor | None, keep: bool, into_grad: bo
 
 
 def replay(tensor: Tensor, params: Any = None, gradient: Tensor | None = None, calls: Any = None) -> Drawing:
-    """The backward pass of a tensor as a film: the picture of its graph, whose page has a bar that plays the pass node by node.
+    """Show the backward pass of a tensor as an animation: a picture of its graph, with a bar on its page that plays the pass node by node.
 
-    The pass is run once to be recorded. It changes nothing: no `.grad` is written, and the graph is kept.
+    The pass runs once and is recorded. It changes nothing: no `.grad` is written, and the graph is kept.
 
     Args:
         tensor: the result to start from.
@@ -134,7 +134,7 @@ def replay(tensor: Tensor, params: Any = None, gradient: Tensor | None = None, c
 
 
 def name_leaves(drawing: Drawing) -> None:
-    """Say in the frames of leaves whose gradient it is."""
+    """Add the leaves' names to the frames that write their gradients."""
     leaves = {link.source: drawing.boxes[link.target].title for link in drawing.links if link.kind == "variable"}
     for frame in drawing.frames:
         if frame["box"] in leaves:
@@ -142,7 +142,7 @@ def name_leaves(drawing: Drawing) -> None:
 
 
 def _frame(step: Step, indices: dict[int, int]) -> dict[str, Any]:
-    """What the page shows of a step."""
+    """The data of a step that the page shows."""
     names = [_short(child) if child is not None else "None" for child, _ in step.node.next_functions]
     leaf = isinstance(step.node, AccumulateGrad)
     targets = ["into .grad"] if leaf else [f"to {name}" for name in names]

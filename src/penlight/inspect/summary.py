@@ -1,4 +1,4 @@
-"""`summary`: the modules of a model as a table, with what one pass through each makes, costs and keeps."""
+"""`summary` lists the modules of a model in a table, with the results, cost and saved memory of one pass through each."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _TITLES = ("module", "output", "parameters", "mult-adds", "saved bytes", "forwar
 
 
 class Row:
-    """One call of a module: its name and class, the shapes that it returns, and what it took, with all calls inside it.
+    """One call of a module: its name and class, the shapes of its results, and its cost, including the calls inside it.
 
     Attributes:
-        name: the path of the module, numbered from its second call on; `type` is its class, `depth` how many calls are around it.
-        shapes: of the tensors that it returns.
-        parameters: how many numbers its parameters have.
-        mult_adds: multiplications with addition of its matrix products and convolutions.
-        saved: bytes that the graph keeps for the backward pass.
+        name: the path of the module, numbered from its second call on; `type` is its class, `depth` the number of enclosing calls.
+        shapes: the shapes of the tensors that it returns.
+        parameters: the number of elements of its parameters.
+        mult_adds: the multiply-adds of its matrix products and convolutions.
+        saved: the bytes that the graph keeps for the backward pass.
         forward, backward: milliseconds.
     """
 
@@ -49,7 +49,7 @@ class Row:
 
 
 class Summary:
-    """The table that `summary` gives: `rows`, one for each call of a module, outermost first. It prints, and shows in a notebook.
+    """The result of `summary`: `rows`, one for each module call, outermost first. It prints as a table, and displays in a notebook.
 
     >>> torch.inspect.summary(torch.nn.Linear(4, 3), torch.ones(2, 4)).rows[0].mult_adds
     24
@@ -82,18 +82,18 @@ class Summary:
 
 
 class _Measuring(Listener):
-    """Counts what the ops of each open call take, and times the nodes of the backward pass."""
+    """Adds up the cost of the ops in each open call, and times the nodes of the backward pass."""
 
     sees_nodes = alone = True
 
     def __init__(self) -> None:
         self.open: list[Row] = []
-        self.times: dict[int, float] = {}  # of nodes, by their sequence numbers
+        self.times: dict[int, float] = {}  # seconds of each node, by sequence number
 
     def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
         result = go()
         name = overload_of(op).name()
-        if name not in ("aten::add", "aten::mul"):  # of what is counted, these are no products with additions
+        if name not in ("aten::add", "aten::mul"):  # counted as operations, but not as multiply-adds
             for row in self.open:
                 row.mult_adds += count(name, arguments, result) // 2
         return result
@@ -106,7 +106,7 @@ class _Measuring(Listener):
 
 
 class _Calls(record):
-    """The calls of a model's modules, with a row for each, filled in as they end."""
+    """The module calls of a model, with one row each, filled in when the call ends."""
 
     def __init__(self, model: Any, measuring: _Measuring) -> None:
         super().__init__(model)
@@ -133,13 +133,13 @@ class _Calls(record):
 
 
 def summary(model: Any, *inputs: Any, backward: bool = True, **options: Any) -> Summary:
-    """Run a model once, forth and back, and say of each call of a module what it made, cost and kept.
+    """Run a model once, forward and backward, and tabulate the results, cost and saved memory of each module call.
 
-    The model, its buffers, gradients and the random numbers are afterwards as before. Times are of one run after a first one.
+    The model, its buffers, gradients and the random state are restored afterwards. Times are measured in a second run, after a warm-up.
 
     Args:
         model: a module.
-        inputs: what to call it with.
+        inputs: the arguments of the model.
         backward: whether to run the backward pass too, from the sum of all results.
         options: keyword arguments for the model.
 
@@ -156,8 +156,8 @@ def summary(model: Any, *inputs: Any, backward: bool = True, **options: Any) -> 
     collecting = gc.isenabled()
     try:
         with _penlight.random.fork_rng(), _penlight.enable_grad():
-            _measure(model, inputs, options, backward)  # what is compiled or loaded at first use is not to be timed
-            gc.disable()  # nor is a collection of garbage, which would be counted to whichever layer it meets
+            _measure(model, inputs, options, backward)  # warm-up: compiling and loading on first use are not timed
+            gc.disable()  # nor is garbage collection, which would be charged to an arbitrary layer
             rows = _measure(model, inputs, options, backward)
     finally:
         if collecting:

@@ -1,4 +1,4 @@
-"""A Drawing as SVG. Colours are attributes, not a style sheet: inside a notebook that would style the whole page."""
+"""A Drawing as SVG. Colours are attributes, because a style sheet would apply to the whole notebook page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from .draw import Box, Drawing, Link
 from .layout import LINE, MOST_PORTS, SMALL, TITLE, text_width
 
-# Fill and outline by kind, and what the legend says.
+# Fill, outline and legend text by kind.
 COLOURS = {
     "leaf": ("#d5efcf", "#3f8f3a", "leaf, requires grad"),
     "constant": ("#fdf3c0", "#b8981a", "leaf, no grad"),
@@ -23,7 +23,7 @@ MARGIN, HEAD = 20.0, 6.0
 
 
 def escape(text: str) -> str:
-    """Text for XML: its special characters as entities, and those that XML forbids as a question mark."""
+    """Escape text for XML: special characters become entities, and forbidden ones question marks."""
     clean = "".join(c if c >= " " and not ("\ud800" <= c <= "\udfff" or c in "\ufffe\uffff\x7f") else "?" for c in text)
     return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
@@ -103,7 +103,7 @@ def _none(x: float, y: float) -> str:
 
 
 def _port(box: Box, port: int) -> float:
-    """Where an arrow leaves a node: entries of `next_functions` from the left or, one alone, in the middle; saved ones right."""
+    """The x where an arrow leaves a node: entries of `next_functions` from the left (a single one in the middle), saved tensors at the right."""
     entries, saved = len(box.ports), box.exits - len(box.ports)
     if port >= entries:
         share = 0.66 + 0.32 * (port - entries + 0.5) / saved
@@ -115,7 +115,7 @@ def _port(box: Box, port: int) -> float:
 
 
 def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
-    """On down to y, then in a curve to another place below."""
+    """A path straight down to y, then along a curve to a point further below."""
     if abs(to_x - x) < 0.05:
         return f"V{number(to_y)}"
     bend = (to_y - y) * 0.5
@@ -132,7 +132,7 @@ def _link(boxes: list[Box], link: Link, layout: Any) -> str:
     x = _port(source, link.port) if link.port >= 0 else source.x
     y, head = source.y + source.height / 2, ""
     path, low = f"M{number(x)} {number(y)}", source.row[1]
-    if link.join is None and target.y <= source.y:  # an arrow upwards, which closes a cycle
+    if link.join is None and target.y <= source.y:  # an upward arrow, which closes a cycle
         side = max(source.x + source.width / 2, target.x + target.width / 2) + 16
         to_x, to_y = target.x + target.width / 2, target.y
         path += f"C{number(x)} {number(y + 24)} {number(side)} {number(y + 24)} {number(side)} {number(source.y)}"
@@ -153,7 +153,7 @@ def _link(boxes: list[Box], link: Link, layout: Any) -> str:
 
 
 def _label(label: str, source: Box, start: tuple[float, float], end: tuple[float, float], colour: str) -> str:
-    """The output number beside the start of an arrow, or beside its end if very many leave the box."""
+    """The output index next to the start of an arrow, or next to its end if very many leave the box."""
     if not label:
         return ""
     right = end[0] >= start[0]
@@ -163,7 +163,7 @@ def _label(label: str, source: Box, start: tuple[float, float], end: tuple[float
 
 
 def _trunks(drawing: Drawing, layout: Any) -> Iterator[str]:
-    """The ways that arrows to one box share. See Note [Trunks] in layout.py."""
+    """The shared paths of arrows to one box. See Note [Trunks] in layout.py."""
     kinds: dict[int, str] = {}
     for link in drawing.links:
         if link.join is not None and kinds.get(link.target) != "next":

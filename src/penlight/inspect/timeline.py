@@ -1,4 +1,4 @@
-"""`timeline`: what is in memory when, and which lines hold the peak."""
+"""`timeline` records memory use over time, and the lines that hold the memory at the peak."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .log import Listener
 from .values import owner, tensors_in
 from .watch import watch
 
-_SHOWN = 9  # lines with an area of their own
-_POINTS = 300  # of the chart
+_SHOWN = 9  # lines of code that get an area of their own
+_POINTS = 300  # points of the chart
 _UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "bytes"))
 
 
 class timeline(Listener, Charted):
-    """While open, notes which memory ops and the backward pass make, when it is freed, and which line made it.
+    """A context manager that records the memory that ops and the backward pass allocate, when it is freed, and which line allocated it.
 
-    Printing it gives the lines that hold the most when the most is held. In a notebook it shows as a chart; `save` writes that as `.svg`
-    or, with the table below it, as `.html`. Memory of tensors from before, and what kernels use meanwhile, is not counted.
+    It prints the lines that hold the most memory at the peak. In a notebook it shows as a chart; `save` writes the chart as `.svg`
+    or, with the table below it, as `.html`. Earlier tensors and the temporary memory of kernels are not counted.
 
     >>> with torch.inspect.timeline() as memory:
     ...     x = torch.ones(1000, requires_grad=True)
@@ -38,7 +38,7 @@ class timeline(Listener, Charted):
     sees_nodes, title = True, "Memory"
 
     def __init__(self) -> None:
-        self.events: list[tuple[float, int, str]] = []  # when, how many bytes more or less, and whose
+        self.events: list[tuple[float, int, str]] = []  # time, change in bytes, and line
         self._alive: dict[int, Any] = {}
         self._running = ""  # the node of the backward pass that is running
         self._watching = watch(log=self)
@@ -89,11 +89,11 @@ class timeline(Listener, Charted):
     # ----- What was seen ------------------------------------------------------------------------------------------------
 
     def _sums(self) -> list[int]:
-        """The bytes that are held after each event."""
+        """The bytes held after each event."""
         return list(accumulate(size for _, size, _ in self.events))
 
     def _held(self, moments: list[int]) -> list[dict[str, int]]:
-        """The bytes that each line holds after certain events, which are given in order."""
+        """The bytes that each line holds after the events at these ascending indices."""
         held: Counter[str] = Counter()
         found, done = [], 0
         for moment in moments:
@@ -105,11 +105,11 @@ class timeline(Listener, Charted):
 
     @property
     def peak(self) -> int:
-        """The most bytes that were held at a time."""
+        """The largest number of bytes held at one time."""
         return max(self._sums(), default=0)
 
     def at_peak(self) -> dict[str, int]:
-        """The bytes that each line held when the most was held, greatest first."""
+        """The bytes that each line held at the peak, largest first."""
         sums = self._sums()
         held = self._held([sums.index(max(sums))])[0] if sums else {}
         return dict(sorted([(where, size) for where, size in held.items() if size], key=lambda item: -item[1]))
@@ -119,7 +119,7 @@ class timeline(Listener, Charted):
         return "\n".join([f"{self.peak:>12,}  bytes at the peak, made at", *lines])
 
     def svg(self) -> str:
-        """What is held over time, by the lines that hold the most at the peak."""
+        """The bytes held over time, by the lines that hold the most at the peak."""
         sums, shown = self._sums(), list(self.at_peak())[:_SHOWN]
         picked = sorted({round(k * (len(sums) - 1) / _POINTS) for k in range(_POINTS + 1)}) if sums else []
         each = self._held(picked)

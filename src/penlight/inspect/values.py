@@ -1,4 +1,4 @@
-"""What tensors and nodes hold, in words, and whether there is NaN or infinity in it."""
+"""Describes the contents of tensors and nodes, and looks for NaN and infinity in them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def size_of(value: Any) -> str:
 
 
 def result_shapes(node: Any, known: dict[int, list[tuple[int, ...]]]) -> list[tuple[int, ...]]:
-    """The shapes of the results of a node's op, where those of its inputs are known: elementwise nodes keep only what was broadcast."""
+    """The shapes of the results of a node's op, if the input shapes are known: elementwise nodes keep only the shapes that were broadcast."""
     shape = node._array.shape if isinstance(node, AccumulateGrad) else getattr(node, "_shape", None)
     if shape is not None:
         return shape if isinstance(shape, list) else [shape]
@@ -44,7 +44,7 @@ def result_shapes(node: Any, known: dict[int, list[tuple[int, ...]]]) -> list[tu
 
 
 def value_of(tensor: Any) -> str | None:
-    """The number that a tensor or an array with one element holds, to four digits."""
+    """The value of a tensor or an array with one element, to four digits."""
     array = tensor if isinstance(tensor, np.ndarray) else getattr(tensor, "_array", None)
     if array is None or array.size != 1 or array.dtype.kind not in "fiubc":
         return None
@@ -52,7 +52,7 @@ def value_of(tensor: Any) -> str | None:
 
 
 def grad_of(grad: Any) -> str:
-    """What to say of a gradient: its value if it is one number, otherwise its 2-norm."""
+    """Describe a gradient: the value of a scalar, otherwise the 2-norm."""
     value = value_of(grad)
     return f"grad norm {norm_of(grad)}" if value is None else f"grad {value}"
 
@@ -68,14 +68,14 @@ def norm_of(grad: Any) -> str:
 
 
 def held_by(node: Any) -> dict[str, Any]:
-    """The slots of what a node saved, for `saved_by` after the node has run."""
+    """The slots with a node's saved values, for `saved_by` after the node has run."""
     if (slots := getattr(node, "saved_slots", None)) is None:
-        return {"_kept": getattr(node, "_kept", None)}  # of a custom function
+        return {"_kept": getattr(node, "_kept", None)}  # a custom function
     return {slot: getattr(node, slot, None) for slot in slots}
 
 
 def run_noting_unpacked(run: Any, node: Node, grad: Any, held: dict[str, Any]) -> Any:
-    """Run a node, and put what hooks unpack for it into `held`, where it was packed: a checkpoint's hook refuses to do it again."""
+    """Run a node, and replace packed values in `held` by what the hooks unpacked: a checkpoint's hook refuses to unpack twice."""
     packed = {slot: value for slot, value in held.items() if type(value) is Packed}
     hooks = {slot: value.unpack_hook for slot, value in packed.items()}
 
@@ -93,7 +93,7 @@ def run_noting_unpacked(run: Any, node: Node, grad: Any, held: dict[str, Any]) -
 
 
 def saved_by(node: Any, held: dict[str, Any] | None = None) -> Iterator[tuple[str, Any, bool]]:
-    """What a node saved: its name, the tensor (or an array, a Packed, Freed), and whether it was modified since."""
+    """The values that a node saved: each one's name, the tensor (or an array, a Packed, Freed), and whether it was modified since."""
     held = held_by(node) if held is None else held
     if hasattr(node, "_kept") and not isinstance(node, AccumulateGrad):  # a custom function
         kept = held["_kept"]
@@ -120,7 +120,7 @@ def saved_by(node: Any, held: dict[str, Any] | None = None) -> Iterator[tuple[st
 
 
 def line_of(node: Node) -> str:
-    """The line of the program that made a node, if `watch()` or anomaly mode was on."""
+    """The line of the program that created a node, if `watch()` or anomaly mode was on."""
     line = node.extra().get("line")
     lines = node.metadata.get("traceback_") if line is None else [str(line)]
     return " ".join(lines[-1].split()) if lines else ""
@@ -129,7 +129,7 @@ def line_of(node: Node) -> str:
 # ----- Tensors in values, and their memory ------------------------------------------------------------------------------
 
 
-_NO_TENSORS = {type(None), bool, int, float, str}  # the types of most other arguments
+_NO_TENSORS = {type(None), bool, int, float, str}  # the types of most arguments that contain no tensors
 
 
 def tensors_in(value: Any) -> list[Tensor]:
@@ -151,7 +151,7 @@ def tensors_in(value: Any) -> list[Tensor]:
 
 
 def array_of(value: Any) -> Array | None:
-    """The array of a tensor, or the array itself, if it holds floating-point numbers."""
+    """The array of a tensor, or the array itself, if its dtype is floating-point."""
     array = value if type(value) is np.ndarray else getattr(value, "_array", value)
     if isinstance(array, np.generic):  # the gradient of a scalar
         array = np.asarray(array)
@@ -169,14 +169,14 @@ def owner(array: Array) -> Array:
 
 _TESTS = (("NaN", np.isnan), ("Inf", np.isinf))
 _NEITHER: Set[str] = frozenset()
-_LONG = 1 << 15  # elements, from which on two halves are faster than the whole twice
+_LONG = 1 << 15  # number of elements from which `vdot` of two halves is faster than `vdot` of the array with itself
 
 
 def not_finite(array: Array) -> Set[str]:
     """Whether there is NaN or infinity in an array: a subset of {"NaN", "Inf"}."""
-    # A sum of products is finite only if all factors are, and BLAS has it several times as fast as any test of each element. Of one half
-    # times the other it reads each element once, in two streams, which takes two thirds of the time where memory is the limit. NumPy does
-    # not warn of what happens in `vdot`.
+    # A dot product is finite only if all factors are, and BLAS computes it several times faster than any elementwise test. For the dot product
+    # # of the two halves it reads each element once, in two streams, which takes two thirds of the time when memory bandwidth is the limit.
+    # # NumPy emits no warnings from `vdot`.
     dtype = array.dtype
     if dtype.char in "fd":
         flags = array.flags
@@ -186,7 +186,7 @@ def not_finite(array: Array) -> Set[str]:
         if flags.c_contiguous:
             one = other = array
             if array.size >= _LONG:
-                half = (array.size + 1) // 2  # of an odd number of elements both have the one in the middle
+                half = (array.size + 1) // 2  # with an odd size both halves contain the middle element
                 flat = array.reshape(-1)
                 one, other = flat[:half], flat[-half:]
             if isfinite(vdot(one, other)):
@@ -200,20 +200,20 @@ def not_finite(array: Array) -> Set[str]:
 
 
 def kinds_in(value: Any) -> Set[str]:
-    """The same of a tensor, an array or a Python number."""
+    """As `not_finite`, for a tensor, an array or a Python scalar."""
     array = np.asarray(value) if isinstance(value, (float, complex)) else array_of(value)
     return _NEITHER if array is None else not_finite(array)
 
 
 def _in_memory_order(array: Array) -> Array:
-    """An array with its dimensions in the order of memory, without those that were broadcast."""
+    """The array with its dimensions in memory order, and broadcast dimensions reduced to size 1."""
     if 0 in array.strides:
         array = array[tuple(slice(None) if step else slice(0, 1) for step in array.strides)]
     return array.transpose(sorted(range(array.ndim), key=array.strides.__getitem__, reverse=True))
 
 
 def contents(array: Array) -> str:
-    """What an array holds: its shape, its extremes, how many zeros, infinities and NaN."""
+    """Summarise an array: shape, minimum and maximum, and the number of zeros, infinities and NaNs."""
     text = size_of(array)
     if not array.size or array.dtype.kind not in "fiu":
         return text

@@ -1,4 +1,4 @@
-"""`watch`: errors say which line of the program is to blame, and where the first NaN or infinity was made."""
+"""`watch` makes errors name the responsible line of the program, and finds the first NaN or infinity."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _last: Log | None = None
 
 
 class watch:
-    """Inside, errors of autograd say which line of the program is to blame, as a note below PyTorch's words.
+    """A context manager in which autograd errors name the responsible line of the program, in a note below PyTorch's message.
 
-    A tensor that does not require grad: the line that cut it off (`detach()`, `item()`, `no_grad`, an op without derivative). A saved tensor
-    that was modified: the line that saved it, and the lines that wrote to it. Everything is slower meanwhile. The `Log` that it gives
-    lists what was seen, and `inspect.explain` reads it.
+    If a tensor does not require grad, the note shows the line that cut it off (`detach()`, `item()`, `no_grad`, an op without derivative). If a
+    saved tensor was modified, it shows the line that saved it and the lines that wrote to it. Every op is slower inside. The `Log` that it
+    returns lists the recorded events, and `inspect.explain` reads it.
 
     Args:
         nan: "raise" stops with a `FloatingPointError` at the op that makes the first NaN from values without NaN, in the forward pass or
             (then with the line of the forward pass that it belongs to) in the backward pass. "note" lists it in `nans`. "ignore" does not look.
         inf: the same for infinities.
-        log: a listener of one's own to tell. It is told besides those that are open already; a `watch()` inside another takes its turn.
+        log: a listener of your own. It is notified in addition to the listeners that are already open; a nested `watch()` replaces the outer one.
 
     >>> x = torch.tensor([1.0, 0.0], requires_grad=True)
     >>> with torch.inspect.watch() as seen:
@@ -63,7 +63,7 @@ class watch:
 
 
 def _beside(outer: Listener | None, new: Listener) -> Listener:
-    """A new listener and those that are open already, except a log where the new one is a log: the innermost `watch()` counts."""
+    """Combine a new listener with the open ones. If the new one is a log, it replaces an open log: the innermost `watch()` counts."""
     if outer is None or new.alone:
         return new
     each = outer.each if isinstance(outer, Listeners) else [outer]
@@ -72,7 +72,7 @@ def _beside(outer: Listener | None, new: Listener) -> Listener:
 
 
 def _without_our_frames(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback of the user's own frames: the message says the rest."""
+    """The traceback reduced to the user's frames: the message contains the rest."""
     frames = []
     while trace is not None:
         frames.append(trace)
