@@ -1,4 +1,4 @@
-"""torch._C: a few names of PyTorch's C++ library that programs touch; the library itself is not here."""
+"""torch._C: a few names of PyTorch's C++ library that programs use; Penlight does not have the library itself."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _jit_can_fuse_on_gpu = _jit_can_fuse_on_cpu
 
 
 def _mps_is_available() -> bool:
-    """False, as of the other devices."""
+    """False, as for the other devices."""
     return False
 
 
@@ -77,12 +77,12 @@ def _get_cudnn_enabled() -> bool:
 
 
 def _get_privateuse1_backend_name() -> str:
-    """The name of the device that nobody has registered."""
+    """PyTorch's default name for an out-of-tree device; none can be registered here."""
     return "privateuseone"
 
 
 def _get_default_device() -> str:
-    """Where new tensors go."""
+    """The default device of new tensors."""
     return str(_typeinfo.get_default_device())
 
 
@@ -92,7 +92,7 @@ def _get_accelerator(check: bool | None = None) -> device:
 
 
 def _len_torch_function_stack() -> int:
-    """How many modes are open."""
+    """The number of open modes."""
     return len(_takeover.modes.get())
 
 
@@ -102,7 +102,7 @@ def _get_function_stack_at(level: int) -> Any:
 
 
 def _add_docstr(obj: Any, doc: str) -> Any:
-    """Accepted: an object without a docstring gets this one where it can have one."""
+    """Set the docstring of an object that has none, if it accepts one."""
     if getattr(obj, "__doc__", None) is None:
         with suppress(AttributeError, TypeError):
             obj.__doc__ = doc
@@ -114,7 +114,7 @@ def _is_torch_function_mode_enabled() -> bool:
 
 
 def _are_functorch_transforms_active() -> bool:
-    """Whether this runs inside a function that `vmap`, `grad` or their like transforms."""
+    """Whether this runs inside a function transformed by `vmap`, `grad` or similar."""
     return bool(modes.transforms.get())
 
 
@@ -145,7 +145,7 @@ _c_nn._parse_to = _parse_to
 __path__: list[str] = []
 
 
-# Classes that packages name in annotations and in isinstance. Those of TorchScript's types are at the top of `torch` too.
+# Classes that packages use in annotations and in isinstance. TorchScript's types are names of `torch` too.
 _CLASSES = {
     "AnyType", "BoolType", "ClassType", "ComplexType", "DeviceObjType", "DictType", "EnumType", "FloatType", "FutureType", "IntType",
     "InterfaceType", "ListType", "NoneType", "NumberType", "OptionalType", "PyObjectType", "RRefType", "StreamObjType", "StringType",
@@ -156,7 +156,7 @@ _CLASSES = {
 }  # fmt: skip
 
 
-# Names that stand elsewhere here: a module, or a module and the name there.
+# Names defined elsewhere in Penlight: a module, or a module and the name in it.
 _ELSEWHERE = {
     "_LinAlgError": ("linalg", "LinAlgError"),
     "_functions": ("_c_functions", None),
@@ -193,7 +193,7 @@ DispatchKey: Any = Enum("DispatchKey", _OTHERS + "".join(map(_EACH.format, _KIND
 
 
 class DispatchKeySet:
-    """Some of the keys.
+    """A set of dispatch keys.
 
     >>> from penlight._C import DispatchKey, DispatchKeySet
     >>> DispatchKeySet(DispatchKey.CPU) | DispatchKeySet(DispatchKey.AutocastCPU)
@@ -207,15 +207,15 @@ class DispatchKeySet:
         return type(self)(*keys)
 
     def has(self, key: Any) -> bool:
-        """Whether a key is among them."""
+        """Whether a key is in the set."""
         return key in self._keys
 
     def add(self, key: Any) -> DispatchKeySet:
-        """These and another."""
+        """The set with another key."""
         return self._with([*self._keys, key])
 
     def remove(self, key: Any) -> DispatchKeySet:
-        """These without one."""
+        """The set without a key."""
         return self._with(k for k in self._keys if k is not key)
 
     def __or__(self, other: DispatchKeySet) -> DispatchKeySet:

@@ -1,4 +1,4 @@
-"""torch.__config__: what this is built with."""
+"""torch.__config__: the build configuration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["parallel_info", "show"]
 
 
 def show() -> str:
-    """What computes, as text."""
+    """A text about the versions and libraries in use."""
     from penlight._cli.doctor import blas_of
 
     return (
@@ -25,7 +25,7 @@ def show() -> str:
 
 
 def parallel_info() -> str:
-    """How many threads compute, as text."""
+    """A text about the number of threads."""
     return (
         "Penlight/Parallel:\n"
         f"\tget_num_threads() : {get_num_threads()}\n"

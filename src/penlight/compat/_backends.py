@@ -1,4 +1,4 @@
-"""What the modules of `torch.backends` do besides remembering their switches."""
+"""The functions of `torch.backends` modules; their switches are in the table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mkl_is_available() -> bool:
 
 
 class verbose(nullcontext[None]):
-    """A region in which MKL would report; without effect."""
+    """A context for MKL's verbose mode; without effect."""
 
     __module__ = "penlight.backends.mkl"
 
@@ -38,7 +38,7 @@ class verbose(nullcontext[None]):
 
 
 class SDPAParams(NamedTuple):
-    """What `scaled_dot_product_attention` is called with, for questions about CUDA's kernels."""
+    """The arguments of `scaled_dot_product_attention`, for queries about CUDA's kernels."""
 
     query: Any
     key: Any
@@ -55,7 +55,7 @@ SDPAParams.__module__ = "penlight.backends.cuda"
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Any:
-    """Deprecated: `torch.nn.attention.sdpa_kernel`. Attention is computed in one way here."""
+    """Deprecated: `torch.nn.attention.sdpa_kernel`. Penlight has one implementation of attention."""
     warn_user(
         "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
         "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",

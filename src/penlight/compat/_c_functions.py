@@ -1,4 +1,4 @@
-"""torch._C._functions: the classes of the graph's nodes, and functions that make some of them."""
+"""torch._C._functions: the node classes of the backward graph, and functions that create some of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _gradcheck = lazy_import(globals(), "_gradcheck", "penlight.autograd._gradcheck_
 
 
 class UndefinedGrad:
-    """A function that returns its argument, and through which no gradient comes back."""
+    """A function that returns its argument and passes no gradient back."""
 
     def __call__(self, tensor: Tensor) -> Tensor:
         return _gradcheck.without_grad(tensor)

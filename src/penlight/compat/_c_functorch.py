@@ -1,4 +1,4 @@
-"""torch._C._functorch: tensors inside transformed functions, what they hold, and the steps of `vmap` one by one."""
+"""torch._C._functorch: queries about tensors inside transformed functions, and the separate steps of `vmap`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penlight.func.mapping import _add_batch_dim as _add_batch_dim, _remove_batc
 
 
 def is_batchedtensor(tensor: Any) -> bool:
-    """Whether a tensor is one of many inside of `vmap`."""
+    """Whether a tensor is batched by `vmap`."""
     return isinstance(tensor, Batched)
 
 
@@ -26,17 +26,17 @@ is_functionaltensor = is_legacy_batchedtensor = is_gradtrackingtensor
 
 
 def get_unwrapped(tensor: Any) -> Any:
-    """What a tensor inside of `vmap` holds: all samples, the batch in dimension 0."""
+    """The full tensor behind a tensor inside `vmap`: all samples, with the batch in dimension 0."""
     return tensor._value if is_batchedtensor(tensor) else tensor
 
 
 def maybe_get_bdim(tensor: Any) -> int:
-    """Which dimension of what a tensor holds is the batch: 0, or -1 for a tensor outside of `vmap`."""
+    """The batch dimension of the full tensor: 0, or -1 for a tensor outside `vmap`."""
     return 0 if is_batchedtensor(tensor) else -1
 
 
 def maybe_get_level(tensor: Any) -> int:
-    """The number of the `vmap` that a tensor is one sample of, or -1."""
+    """The level of the `vmap` that batches a tensor, or -1."""
     return tensor._level.number if is_batchedtensor(tensor) else -1
 
 
@@ -44,13 +44,13 @@ _opened: list[Any] = []
 
 
 def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
-    """Open a level of `vmap`; its number."""
+    """Open a level of `vmap`, and return its number."""
     _opened.append(BatchLevel(batch_size, randomness).__enter__())
     return _opened[-1].number
 
 
 def _vmap_decrement_nesting() -> int:
-    """Close the level that was opened last; its number."""
+    """Close the innermost level, and return its number."""
     level = _opened.pop()
     level.__exit__()
     return level.number

@@ -1,4 +1,4 @@
-"""torch._C._nn: the functions that PyTorch's `nn.functional` is made of, by those of ours."""
+"""torch._C._nn: the C++ functions behind PyTorch's `nn.functional`, implemented by ours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PAD = re.compile(r"(reflection|replication)_pad[123]d")
 
 def _upsample(mode: str, antialias: bool) -> Callable[..., Any]:
     def upsample(input: Any, output_size: Any, *rest: Any, **options: Any) -> Any:
-        """The input at another size, which is given or follows from factors."""
+        """Resize the input to a given size, or by scale factors."""
         aligned = {}
         if "nearest" not in mode:
             aligned["align_corners"] = options.pop("align_corners") if "align_corners" in options else rest[0]

@@ -1,4 +1,4 @@
-"""`torch.classes`: classes out of C++ libraries, which cannot be loaded here."""
+"""`torch.classes`: classes from C++ libraries, which cannot be loaded here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Namespace:
 
 
 class Classes:
-    """What `torch.classes` is."""
+    """The type of `torch.classes`."""
 
     __name__ = "torch.classes"
     loaded_libraries: set[str] = set()

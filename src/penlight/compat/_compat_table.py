@@ -1,4 +1,4 @@
-"""PyTorch's modules with little or nothing behind them here, as data: what each answers, accepts and refuses."""
+"""PyTorch modules that are mostly stubs here, as data: the functions that return a constant, have no effect, or raise."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from . import _switches
 
 
 class Row(NamedTuple):
-    """One module. Functions are given by their signatures."""
+    """The description of one module. Functions are given by their signatures."""
 
     doc: str
-    returns: Mapping[str, Any] = {}  # functions, and what each returns
-    accepts: tuple[str, ...] = ()  # functions without effect; a seed has to be an integer
+    returns: Mapping[str, Any] = {}  # functions, and the value that each returns
+    accepts: tuple[str, ...] = ()  # functions without effect; a seed must be an integer
     values: Mapping[str, Any] = {}
-    names: Mapping[str, str] = {}  # modules of ours, and the names that are taken from each (`theirs=ours`)
-    refuses: tuple[str, str] = ("", "")  # every other name that PyTorch has: why, and what to use instead
-    # Functions (classes, with a capital) by the reason why they are refused, or by the error that they raise, as PyTorch does.
+    names: Mapping[str, str] = {}  # our modules, and the names to take from each (`theirs=ours`)
+    refuses: tuple[str, str] = ("", "")  # for every other name of PyTorch's: why it raises, and what to use instead
+    # Functions (classes, if capitalised) that raise, by the reason, or by PyTorch's error.
     refused: Mapping[str | tuple[type[Exception], str], str] = {}
-    # Pairs of functions, of which the first returns what the second was given; and what it returns before.
+    # Pairs of a getter and a setter, and the initial value.
     stored: Mapping[str, Any] = {}
-    flags: tuple[str, ...] = ()  # functions that change values: `set_flags` for good, `flags` in a region
-    settable: bool = False  # every other name is a switch too, which may be set
+    flags: tuple[str, ...] = ()  # functions that change values: `set_flags` permanently, `flags` in a context
+    settable: bool = False  # every other name is a switch too, which can be set
 
 
 def parse_args(*arg_descriptors: str) -> Any:
@@ -41,12 +41,12 @@ def parse_args(*arg_descriptors: str) -> Any:
 
 
 def impl_abstract(qualname: str, *, func: Any = None) -> Any:
-    """A decorator that gives back its function: what an operator gives without data is not asked."""
+    """A decorator that returns its function: Penlight never runs an operator without data."""
     return (lambda function: function) if func is None else func
 
 
 def optimize(*args: Any, **kwargs: Any) -> Any:
-    """A decorator that gives back its function."""
+    """A decorator that returns its function."""
     return lambda function: function
 
 
@@ -62,7 +62,7 @@ def nccl_is_available(tensors: Any) -> bool:
 
 
 def renamed_memory(old: str, new: str) -> Callable[..., int]:
-    """A function that warns of its new name, and says that a GPU uses no memory."""
+    """A deprecated function: warns of its new name, and returns 0 bytes of GPU memory."""
 
     def bytes(device: Any = None) -> int:
         warn_user(f"`torch.cuda.{old}` has been renamed to `torch.cuda.{new}`", FutureWarning)
@@ -98,7 +98,7 @@ _STREAMS = """Batcher Collator Concater Demultiplexer FileLister FileOpener Filt
     ShardingFilter Shuffler StreamReader UnBatcher Zipper""".split()  # noqa: SIM905
 _MAPS = ("Batcher", "Concater", "Mapper", "SequenceWrapper", "Zipper")
 _NO_FRAMES = ("Penlight's pipes of data know no data frames and no decoders.", "Use map() with a function of your own.")
-# What PyTorch says of its functions for Apple's GPU where there is none: each names its inner one.
+# PyTorch's errors for functions of Apple's GPU on machines without one: each names the C++ function.
 _INNER = {
     "Event": "acquireEvent",
     "compile_shader": "compileShader",
@@ -269,7 +269,7 @@ TABLE = {
         "The switches of libraries below PyTorch. They can be set, and change nothing: NumPy computes.",
         values={
             "fp32_precision": "none",
-            "__allow_nonbracketed_mutation": nullcontext,  # a region in which switches may be set: here they always may
+            "__allow_nonbracketed_mutation": nullcontext,  # a context in which switches can be set: here they always can
         },
     ),
     "backends.cpu": Row("What the processor can do.", names={"penlight._backends": "get_cpu_capability"}),
@@ -599,7 +599,7 @@ TABLE = {
 
 
 def has_parts(name: str) -> bool:
-    """Whether the table has modules below a module."""
+    """Whether the table has submodules of a module."""
     return any(other.startswith(f"{name}.") for other in TABLE)
 
 
@@ -659,7 +659,7 @@ def _name(signature: str) -> str:
 
 
 def _written(module: str, signature: str, result: str, doc: str, **names: Any) -> Any:
-    """A function of this signature that returns an expression, in which names have a meaning."""
+    """Create a function with this signature that returns an expression over the given names."""
     name, _, arguments = signature.partition("(")
     function = eval(f"(lambda {arguments.removesuffix(')')}: {result})", names)
     function.__name__ = function.__qualname__ = name
@@ -668,14 +668,14 @@ def _written(module: str, signature: str, result: str, doc: str, **names: Any) -
 
 
 def _function(module: str, signature: str, value: Any) -> Any:
-    """A function of this signature that does nothing but return a value."""
+    """Create a function with this signature that returns a constant."""
     result = "(int(seed), value)[1]" if signature.endswith("(seed)") else "copy(value)"
     doc = f"{value}, always." if value is not None else "Accepted and without effect."
     return _written(module, signature, result, doc, value=value, copy=copy)
 
 
 def _stored(module: str, pair: str, value: Any) -> tuple[Any, Any]:
-    """The function that returns what was stored, and the one that stores it."""
+    """Create a getter and a setter of one value."""
     read, write = pair.split()
     kept = [value]
     argument = write.partition("(")[2].removesuffix(")")

@@ -1,5 +1,5 @@
-"""torch.utils.data.datapipes: streams and maps of samples that are put together from small parts. Deprecated in PyTorch; here for
-the programs that have them.
+"""torch.utils.data.datapipes: streams and maps of samples, composed of small parts. Deprecated in PyTorch; kept for existing
+programs.
 
 A part is a class and, by `functional_datapipe`, a method of every pipe: `Mapper(pipe, f)` is `pipe.map(f)`.
 """
@@ -21,7 +21,7 @@ from penlight.utils.data import Dataset, IterableDataset, SequentialSampler, def
 
 
 class _Pipe:
-    """What both kinds of pipes share: their methods, and how they print."""
+    """The common part of both kinds of pipes: their methods and their repr."""
 
     functions: ClassVar[dict[str, Callable[..., Any]]]
 
@@ -33,14 +33,14 @@ class _Pipe:
 
     @classmethod
     def register_function(cls, function_name: str, function: Any) -> None:
-        """Give every pipe of this kind a method."""
+        """Add a method to every pipe of this kind."""
         cls.functions[function_name] = function
 
     @classmethod
     def register_datapipe_as_function(
         cls, function_name: str, cls_to_register: Any, enable_df_api_tracing: bool = False
     ) -> None:
-        """Give every pipe of this kind a method that makes another one."""
+        """Add a method to every pipe of this kind that creates another pipe."""
         if function_name in cls.functions:
             raise Exception(f"Unable to add DataPipe function name {function_name} as it is already taken")
         cls.functions[function_name] = cls_to_register
@@ -57,10 +57,10 @@ class IterDataPipe(_Pipe, IterableDataset[Any]):
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}
 
     def __iter__(self) -> Iterator[Any]:
-        return self  # of a pipe that has `__next__`
+        return self  # for a pipe that has `__next__`
 
     def reset(self) -> None:
-        """Called by nobody here: an iterator begins anew by itself."""
+        """Not called by Penlight: each new iterator starts from the beginning."""
 
 
 class MapDataPipe(_Pipe, Dataset[Any]):
@@ -70,7 +70,7 @@ class MapDataPipe(_Pipe, Dataset[Any]):
 
 
 class DFIterDataPipe(IterDataPipe):
-    """Known by name: pipes of data frames are not here."""
+    """A placeholder: Penlight has no pipes of data frames."""
 
 
 class DataChunk(list[Any]):
@@ -81,16 +81,16 @@ class DataChunk(list[Any]):
         self.items = list(self)
 
     def as_str(self, indent: str = "") -> str:
-        """The batch as it prints, behind an indentation."""
+        """The batch as text, with an indentation."""
         return indent + "[" + ", ".join(map(str, self)) + "]"
 
     def raw_iterator(self) -> Iterator[Any]:
-        """The samples as they are."""
+        """An iterator over the samples."""
         return iter(self.items)
 
 
 class functional_datapipe:
-    """A decorator of classes of pipes: all pipes of their kind have it as a method of this name."""
+    """A class decorator that registers a pipe as a method of this name of all pipes of its kind."""
 
     def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
         self.name = name
@@ -111,21 +111,21 @@ def _sized(pipe: Any, source: Any) -> int:
 
 
 class _Over(IterDataPipe):
-    """A stream made of another one."""
+    """A stream over another one."""
 
     def __init__(self, datapipe: Any) -> None:
         self.datapipe = datapipe
 
 
 class _AsLong(_Over):
-    """A stream that is as long as the one that it is made of."""
+    """A stream over another one of the same length."""
 
     def __len__(self) -> int:
         return _sized(self, self.datapipe)
 
 
 class IterableWrapperIterDataPipe(IterDataPipe):
-    """The samples of any iterable, which is copied at each pass if `deepcopy` is set."""
+    """The samples of an iterable, which is copied for each pass if `deepcopy` is set."""
 
     def __init__(self, iterable: Iterable[Any], deepcopy: bool = True) -> None:
         self.iterable, self.deepcopy = iterable, deepcopy
@@ -147,7 +147,7 @@ class IterableWrapperIterDataPipe(IterDataPipe):
 
 @functional_datapipe("map")
 class MapperIterDataPipe(_AsLong):
-    """A function of each sample, or of the columns `input_col` of it; the result replaces column `output_col`."""
+    """Applies a function to each sample, or to its columns `input_col`; the result replaces column `output_col`."""
 
     def __init__(self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None) -> None:
         if input_col is None and output_col is not None:
@@ -179,7 +179,7 @@ class MapperIterDataPipe(_AsLong):
 
 @functional_datapipe("collate")
 class CollatorIterDataPipe(MapperIterDataPipe):
-    """Batches as tensors."""
+    """Collates batches into tensors."""
 
     def __init__(self, datapipe: Any, conversion: Any = default_collate, collate_fn: Any = None) -> None:
         super().__init__(datapipe, conversion if collate_fn is None else collate_fn)
@@ -187,7 +187,7 @@ class CollatorIterDataPipe(MapperIterDataPipe):
 
 @functional_datapipe("filter")
 class FilterIterDataPipe(_Over):
-    """The samples for which a function of them, or of a column, is true."""
+    """The samples for which a predicate of the sample, or of a column, is true."""
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:
         super().__init__(datapipe)
@@ -254,7 +254,7 @@ class UnBatcherIterDataPipe(_Over):
 
 @functional_datapipe("shuffle")
 class ShufflerIterDataPipe(_AsLong):
-    """The samples in random order: each is drawn from a buffer of those that came before."""
+    """Shuffles samples: each is drawn from a buffer of upcoming samples."""
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
         if buffer_size <= 0:
@@ -263,12 +263,12 @@ class ShufflerIterDataPipe(_AsLong):
         self.buffer_size, self._enabled, self._seed = buffer_size, True, None
 
     def set_shuffle(self, shuffle: bool = True) -> Any:
-        """Whether to shuffle."""
+        """Switch shuffling on or off."""
         self._enabled = shuffle
         return self
 
     def set_seed(self, seed: int) -> Any:
-        """The seed of the next pass."""
+        """Set the seed of the next pass."""
         self._seed = seed  # type: ignore[assignment]
         return self
 
@@ -310,7 +310,7 @@ class SamplerIterDataPipe(_Over):
 
 @functional_datapipe("concat")
 class ConcaterIterDataPipe(IterDataPipe):
-    """Several streams one after the other."""
+    """Concatenates several streams."""
 
     def __init__(self, *datapipes: Any) -> None:
         self.datapipes = _pipes(datapipes, IterDataPipe)
@@ -324,7 +324,7 @@ class ConcaterIterDataPipe(IterDataPipe):
 
 @functional_datapipe("zip")
 class ZipperIterDataPipe(ConcaterIterDataPipe):
-    """Tuples of a sample of each stream, up to the end of the shortest."""
+    """Tuples with one sample of each stream, until the shortest ends."""
 
     def __iter__(self) -> Iterator[Any]:
         return zip(*self.datapipes)
@@ -335,7 +335,7 @@ class ZipperIterDataPipe(ConcaterIterDataPipe):
 
 @functional_datapipe("mux")
 class MultiplexerIterDataPipe(ZipperIterDataPipe):
-    """A sample of each stream in turn, up to the end of the shortest."""
+    """One sample of each stream in turn, until the shortest ends."""
 
     def __iter__(self) -> Iterator[Any]:
         return itertools.chain.from_iterable(zip(*self.datapipes))
@@ -363,7 +363,7 @@ class _Shared:
         self.reading: set[int] = set()
 
     def begin(self, child: int) -> None:
-        """A child that reads again begins a new pass, for all of them."""
+        """Start a new pass for all children, when one of them reads again."""
         if not self.waiting or child in self.reading:
             self.samples, self.reading = iter(self.source), set()
             self.waiting = [deque() for _ in range(self.count)]
@@ -407,7 +407,7 @@ def ForkerIterDataPipe(datapipe: Any, num_instances: int, buffer_size: int = 100
 def DemultiplexerIterDataPipe(
     datapipe: Any, num_instances: int, classifier_fn: Callable[[Any], Any], drop_none: bool = False, buffer_size: int = 1000
 ) -> Any:  # fmt: skip
-    """Several streams: a function says which of them a sample goes to."""
+    """Splits a stream into several: a function selects the output of each sample."""
     if num_instances < 1:
         raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
 
@@ -466,12 +466,12 @@ class GrouperIterDataPipe(_Over):
 
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(_Over):
-    """Of every `num_of_instances` samples the one of this instance."""
+    """Every `num_of_instances`-th sample: those of this instance."""
 
     num_of_instances, instance_id = 1, 0
 
     def apply_sharding(self, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> None:
-        """Say how many instances there are, and which one this is."""
+        """Set the number of instances, and the index of this one."""
         if instance_id >= num_of_instances:
             raise ValueError(f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})")
         self.num_of_instances, self.instance_id = num_of_instances, instance_id
@@ -486,7 +486,7 @@ class ShardingFilterIterDataPipe(_Over):
 
 @functional_datapipe("list_files")
 class FileListerIterDataPipe(IterDataPipe):
-    """The paths of files in directories, whose names match one of the masks."""
+    """The paths of the files in directories whose names match one of the masks."""
 
     def __init__(
         self, root: Any = ".", masks: Any = "", *, recursive: bool = False, abspath: bool = False, non_deterministic: bool = False,
@@ -512,7 +512,7 @@ class FileListerIterDataPipe(IterDataPipe):
 
 @functional_datapipe("open_files")
 class FileOpenerIterDataPipe(_Over):
-    """Pairs of a path and the file at it, open."""
+    """Pairs of a path and its open file."""
 
     def __init__(self, datapipe: Any, mode: str = "r", encoding: str | None = None, length: int = -1) -> None:
         if mode not in ("b", "t", "rb", "rt", "r"):
@@ -530,7 +530,7 @@ class FileOpenerIterDataPipe(_Over):
 
 @functional_datapipe("read_from_stream")
 class StreamReaderIterDataPipe(_Over):
-    """Pairs of a name and what is read from its stream: all of it, or in chunks."""
+    """Pairs of a name and the contents of its stream, all at once or in chunks."""
 
     def __init__(self, datapipe: Any, chunk: int | None = None) -> None:
         super().__init__(datapipe)
@@ -558,7 +558,7 @@ class SequenceWrapperMapDataPipe(MapDataPipe):
 
 @functional_datapipe("map")
 class MapperMapDataPipe(MapDataPipe):
-    """A function of each sample."""
+    """Applies a function to each sample."""
 
     def __init__(self, datapipe: Any, fn: Callable[..., Any] = lambda sample: sample) -> None:
         self.datapipe, self.fn = datapipe, fn
@@ -594,7 +594,7 @@ class BatcherMapDataPipe(MapDataPipe):
 
 @functional_datapipe("concat")
 class ConcaterMapDataPipe(MapDataPipe):
-    """Several maps from integers one after the other."""
+    """Concatenates several maps with integer keys."""
 
     def __init__(self, *datapipes: Any) -> None:
         self.datapipes = _pipes(datapipes, MapDataPipe)
@@ -613,7 +613,7 @@ class ConcaterMapDataPipe(MapDataPipe):
 
 @functional_datapipe("zip")
 class ZipperMapDataPipe(ConcaterMapDataPipe):
-    """Tuples of a sample of each map."""
+    """Tuples with one sample of each map."""
 
     def __getitem__(self, index: Any) -> Any:
         return tuple(pipe[index] for pipe in self.datapipes)
@@ -649,7 +649,7 @@ def non_deterministic(arg: Any) -> Any:
 
 
 class guaranteed_datapipes_determinism:
-    """Accepted: no pipe here refuses to vary."""
+    """Accepted without effect: no pipe here checks for determinism."""
 
     def __init__(self) -> None:
         pass
@@ -662,11 +662,11 @@ class guaranteed_datapipes_determinism:
 
 
 class runtime_validation_disabled(guaranteed_datapipes_determinism):
-    """Accepted: types of samples are not looked at."""
+    """Accepted without effect: the types of samples are not checked."""
 
 
 def argument_validation(f: Any) -> Any:
-    """Gives back its function: types of arguments are not looked at."""
+    """Returns its function: the types of arguments are not checked."""
     return f
 
 

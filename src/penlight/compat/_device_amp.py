@@ -15,7 +15,7 @@ def _deprecated(old: str, new: str) -> None:
 
 
 def _classes(device: str, default: Any, homes: tuple[str, str]) -> tuple[Any, Any]:
-    """`autocast` and `GradScaler` of a device, which are found in the modules `homes`."""
+    """Create `autocast` and `GradScaler` for a device; `homes` are their `__module__`s."""
 
     class autocast(_amp.autocast):
         __doc__ = f'Deprecated: `torch.amp.autocast("{device}", ...)`.'

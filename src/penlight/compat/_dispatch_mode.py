@@ -1,10 +1,10 @@
-"""Modes that see each op below the public functions, and the counter of floating-point operations that is one of them.
+"""Modes that intercept each op below the public functions, such as the counter of floating-point operations.
 
 # Note [Dispatch modes]
-PyTorch has a dispatcher below its functions; a TorchDispatchMode stands in it. Here a mode is one of the watchers that every slow mode may
-have around ops, in the forward and in the backward pass. So it sees the ops that Penlight computes by: most are PyTorch's, but
-tensors from nothing and the `detach` of saved tensors are no ops here, and gradients may be composed of others. What the mode gives back
-is the result of the op; it is in the graph already, while PyTorch records it later.
+In PyTorch a TorchDispatchMode hooks into the dispatcher below the public functions. Here a mode is one of the watchers that a slow mode puts
+around ops, in the forward and in the backward pass. So it sees the ops that Penlight executes. Most are PyTorch's, but
+factory functions and the `detach` of saved tensors are not ops here, and gradients may be composed of other ops. The mode's return value
+becomes the result of the op; it is already in the graph, while PyTorch records it later.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penlight.tensor import Tensor
 
 
 class TorchDispatchMode:
-    """A region in which `__torch_dispatch__` of this object is called for each op. See Note [Dispatch modes].
+    """A context in which `__torch_dispatch__` of this object is called for each op. See Note [Dispatch modes].
 
     >>> class Names(TorchDispatchMode):
     ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -52,7 +52,7 @@ class TorchDispatchMode:
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
-        """Make one; entering it opens the region."""
+        """Create a mode, to be entered by `with`."""
         return cls(*args, **kwargs)
 
     def _on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
@@ -77,14 +77,14 @@ class TorchDispatchMode:
 
 
 def _get_current_dispatch_mode() -> Any:
-    """The innermost mode that is open, or None."""
+    """The innermost open mode, or None."""
     owner = getattr(op_watchers.get()[-1], "__self__", None) if op_watchers.get() else None
     return owner if isinstance(owner, TorchDispatchMode) else None
 
 
 @contextmanager
 def _disable_current_modes() -> Any:
-    """A region in which no mode sees ops."""
+    """A context in which no mode sees ops."""
     outer = op_watchers.get()
     op_watchers.set(())
     try:
@@ -94,7 +94,7 @@ def _disable_current_modes() -> Any:
 
 
 def is_traceable_wrapper_subclass(t: Any) -> bool:
-    """Whether this is an instance, or the class, of a subclass of Tensor that says how it can be taken apart and put together.
+    """Whether this is a Tensor subclass, or an instance of one, that defines `__tensor_flatten__` and `__tensor_unflatten__`.
 
     >>> is_traceable_wrapper_subclass(torch.ones(1))
     False
@@ -108,12 +108,14 @@ def is_traceable_wrapper_subclass(t: Any) -> bool:
 
 
 def _count(name: str, args: Any, result: Any) -> int:
-    """The multiplications and additions of one op; 0 for ops that are not counted."""
+    """The number of multiplications and additions of one op; 0 for ops that are not counted."""
     if name in ("mm", "bmm", "addmm", "baddbmm"):
         first = args[1] if name in ("addmm", "baddbmm") else args[0]
         return int(2 * result.numel() * first.shape[-1])
     if name == "convolution":
-        smaller = args[0] if args[6] else result  # a transposed convolution is one from its result to its input
+        smaller = (
+            args[0] if args[6] else result
+        )  # a transposed convolution is a convolution from its result to its input
         return int(2 * smaller.numel() * args[1].shape[1:].numel())
     if name == "conv_weight":
         return int(2 * args[0].numel() * result.shape[1:].numel())
@@ -121,7 +123,7 @@ def _count(name: str, args: Any, result: Any) -> int:
 
 
 def _shape(value: Any) -> Any:
-    """What functions of `custom_mapping` are given: the shapes of tensors, other arguments as they are."""
+    """The arguments of functions in `custom_mapping`: tensors are replaced by their shapes."""
     if isinstance(value, (list, tuple)):
         return type(value)(_shape(v) for v in value)
     return value.shape if isinstance(value, Tensor) else value
@@ -149,9 +151,9 @@ class FlopCounterMode(TorchDispatchMode):
         self.flop_counts = {"Global": {}}
         self._open: list[
             tuple[str, Any, int]
-        ] = []  # the modules that run, each with the creation number of its first node
-        self._past: list[tuple[str, int, int]] = []  # those that ran, with the first and the last number
-        self._node: Any = None  # whose derivative is being computed
+        ] = []  # the running modules, each with the sequence number of its first node
+        self._past: list[tuple[str, int, int]] = []  # finished modules, with the first and the last number
+        self._node: Any = None  # the node whose derivative is being computed
         self._hooks = [
             register_module_forward_pre_hook(self._begin),
             register_module_forward_hook(self._end, always_call=True),
@@ -204,17 +206,17 @@ class FlopCounterMode(TorchDispatchMode):
         return result
 
     def _running(self) -> set[str]:
-        """The modules that an op belongs to: those that run, or that made the node whose derivative it computes."""
+        """The modules of an op: the running ones, or those that created the node whose derivative it computes."""
         if self._node is None:
             return {"Global", *(name for name, _, _ in self._open)}
         return {"Global", *(name for name, first, last in self._past if first < self._node.seq < last)}
 
     def get_total_flops(self) -> int:
-        """How many operations were counted."""
+        """The number of counted operations."""
         return sum(self.flop_counts.get("Global", {}).values())
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """What was counted in each module, by op."""
+        """The counts of each module, by op."""
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:

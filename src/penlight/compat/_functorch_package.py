@@ -1,7 +1,7 @@
-"""functorch: what PyTorch installs beside itself, the older names of `torch.func` and modules as functions.
+"""functorch: the package that PyTorch installs in addition, with the older names of `torch.func` and functional modules.
 
 # Note [Old names warn]
-PyTorch deprecated the package in 2.0; each function warns as there and does what `torch.func` does.
+PyTorch deprecated the package in 2.0; each function emits PyTorch's warning and calls `torch.func`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _warn(name: str, instead: str) -> None:
 
 
 def _old(name: str, instead: str) -> Callable[..., Any]:
-    """A function of `torch.func` that warns first. See Note [Old names warn]."""
+    """Wrap a function of `torch.func` so that it warns first. See Note [Old names warn]."""
     new = getattr(func, name)
 
     @wraps(new)
@@ -69,7 +69,7 @@ _new_vmap = func.vmap
 
 
 def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False) -> Any:
-    """As `torch.vmap`; what a function returns may be None with `allow_none_pass_through`, which stays None."""
+    """As `torch.vmap`; with `allow_none_pass_through` the function may return None, which stays None."""
     if not allow_none_pass_through:
         return _new_vmap(func, in_dims, out_dims)
 
@@ -124,7 +124,7 @@ class FunctionalModule(FunctionalModuleWithBuffers):
 
 
 def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, Any]:
-    """A function of a module's parameters, and copies of them.
+    """Turn a module into a function of its parameters, and return it with copies of them.
 
     >>> from penlight._functorch_package import make_functional
     >>> f, params = make_functional(torch.nn.Linear(2, 1))
@@ -141,7 +141,7 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
 
 
 def make_functional_with_buffers(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, Any, Any]:
-    """A function of a module's parameters and buffers, and copies of both.
+    """Turn a module into a function of its parameters and buffers, and return it with copies of both.
 
     >>> from penlight._functorch_package import make_functional_with_buffers
     >>> f, params, buffers = make_functional_with_buffers(torch.nn.BatchNorm1d(2))
@@ -153,7 +153,7 @@ def make_functional_with_buffers(model: Module, disable_autograd_tracking: bool 
 
 
 def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[Any, Any, Any]:
-    """A function of the parameters and buffers of one of several modules, and those of all, stacked.
+    """Turn several modules of one structure into one function, and return it with their stacked parameters and buffers.
 
     >>> from penlight._functorch_package import combine_state_for_ensemble
     >>> f, params, buffers = combine_state_for_ensemble([torch.nn.Linear(2, 1) for _ in range(3)])

@@ -1,4 +1,4 @@
-"""torch._ops: the classes of what is under `torch.ops`, for programs that ask what kind of function they were given."""
+"""torch._ops: the classes of the objects in `torch.ops`, for `isinstance` checks."""
 
 from __future__ import annotations
 

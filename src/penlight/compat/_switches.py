@@ -1,4 +1,4 @@
-"""Switches that may be set and have no effect: modules and objects of them, and functions that set some."""
+"""Switches without effect: modules and objects of them, and functions that set them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Settings(ModuleType):
-    """A module whose attributes are switches. One that was not set is a namespace of more switches, which is false."""
+    """A module whose attributes are switches. An unset attribute is a falsy namespace of further switches."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -22,10 +22,10 @@ class Settings(ModuleType):
         return False
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """A function of switches: without effect."""
+        """Accepted without effect."""
 
     def patch(self, *args: Any, **kwargs: Any) -> Any:
-        """A region or decorator with other switches: without effect."""
+        """A context or decorator that changes switches: without effect."""
 
         class _Region(nullcontext, ContextDecorator):
             pass
@@ -34,7 +34,7 @@ class Settings(ModuleType):
 
 
 class Switches:
-    """An object whose attributes can be set, and no others: a misspelt switch would go unnoticed."""
+    """An object with settable attributes. Unknown ones raise, because a misspelt switch would go unnoticed."""
 
     def __init__(self, **switches: Any) -> None:
         self.__dict__.update(switches)
@@ -49,7 +49,7 @@ class Switches:
 
 
 def set_flags(values: dict[str, Any], **others: Any) -> tuple[Any, ...]:
-    """Give some values of a module others, and return what they were; None leaves one as it is."""
+    """Set some values of a module and return the old ones; None keeps a value."""
     before = tuple(values[name] for name in others)
     values.update({name: other for name, other in others.items() if other is not None})
     return before
@@ -57,7 +57,7 @@ def set_flags(values: dict[str, Any], **others: Any) -> tuple[Any, ...]:
 
 @contextmanager
 def flags(values: dict[str, Any], **others: Any) -> Iterator[None]:
-    """A region in which some values of a module are others."""
+    """A context that changes some values of a module."""
     before = set_flags(values, **others)
     try:
         yield

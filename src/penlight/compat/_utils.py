@@ -1,4 +1,4 @@
-"""torch._utils: a few inner helpers that programs use."""
+"""torch._utils: a few private helpers that programs use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penlight.utils.data._utils.exceptions import (
 
 
 def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
-    """All tensors as one vector.
+    """Concatenate tensors into one vector.
 
     >>> torch._utils._flatten_dense_tensors([torch.zeros(2), torch.ones(1, 1)])
     tensor([0., 0., 1.])
@@ -27,7 +27,7 @@ def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
-    """A vector as views with the shapes of `tensors`, one after the other."""
+    """Split a vector into consecutive views with the shapes of `tensors`."""
     outputs, offset = [], 0
     for tensor in tensors:
         outputs.append(flat.narrow(0, offset, tensor.numel()).view_as(tensor))
@@ -41,7 +41,7 @@ def _get_available_device_type() -> None:
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The number of a device; -1 for the CPU if that is allowed."""
+    """The index of a device; -1 for the CPU, if allowed."""
     found = Device(device) if isinstance(device, str) else device
     if isinstance(found, Device):
         if found.type == "cpu" and allow_cpu:
@@ -69,7 +69,7 @@ def _element_size(dtype: Any) -> int:
 
 
 def _get_device_module(device_type: str) -> Any:
-    """The module of a kind of device, such as `torch.cuda`."""
+    """The module of a device type, such as `torch.cuda`."""
     return get_device_module(device_type)
 
 
@@ -93,7 +93,7 @@ def _device_has_foreach_support(device: Any) -> bool:
 
 
 def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> dict[Any, Any]:
-    """Rows of tensors in columns of one dtype each: by (device, dtype) of the first row, the rows and the indices."""
+    """Group lists of tensors by the (device, dtype) of the first list's tensors; each group has its lists and the original indices."""
     groups: dict[Any, Any] = {}
     for index, column in enumerate(zip(*tensorlistlist)):
         first = next(t for t in column if t is not None)

@@ -1,4 +1,4 @@
-"""torch.accelerator where there is none.
+"""torch.accelerator on a machine without one.
 
 >>> import penlight as torch
 >>> torch.accelerator.is_available(), torch.accelerator.current_accelerator()
@@ -54,7 +54,7 @@ def set_device_idx(device: Any, /) -> None:
 
 
 class device_index:
-    """A region that runs on another accelerator; only None, which changes nothing, can be entered."""
+    """A context that selects an accelerator; only None, which changes nothing, can be entered."""
 
     def __init__(self, device: int | None, /) -> None:
         self.idx = device
@@ -68,7 +68,7 @@ class device_index:
 
 
 class Graph:
-    """Work on an accelerator that was recorded; making one is refused."""
+    """Recorded work of an accelerator; constructing one raises."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         _refuse()

@@ -1,4 +1,4 @@
-"""torch.compile and torch.compiler: nothing is compiled, and the program runs as it is written.
+"""torch.compile and torch.compiler: nothing is compiled, and the program runs unchanged.
 
 >>> import penlight as torch
 >>> torch.compiler.is_compiling()
@@ -33,7 +33,7 @@ def compile(
     disable: bool = False,
     **more: Any,
 ) -> Any:
-    """The function itself, or a module around the module, as in PyTorch: Penlight does not compile. As a decorator, with and without
+    """Return the function itself, or a wrapper of the module, as in PyTorch: Penlight does not compile. Also a decorator, with and without
     arguments.
 
     >>> @torch.compile(disable=True)
@@ -46,7 +46,7 @@ def compile(
         model: the function or module; None makes a decorator.
         fullgraph, dynamic, backend: accepted.
         mode, options: accepted, but not both.
-        disable: give back a module too as it is, without a warning.
+        disable: return a module unchanged too, without a warning.
 
     Returns:
         a function or module that does the same.
@@ -67,9 +67,9 @@ def _compiled(model: Any, disable: bool) -> Any:
 
 
 class OptimizedModule(Module):
-    """What `torch.compile` makes of a module: its attributes are those of that, `_orig_mod`, which its names in a state dict begin with."""
+    """The result of `torch.compile` for a module. It forwards attributes to `_orig_mod`, which prefixes its names in a state dict."""
 
-    __module__ = "penlight._dynamo.eval_frame"  # where PyTorch has it
+    __module__ = "penlight._dynamo.eval_frame"  # PyTorch's module of this class
 
     def __init__(self, mod: Module) -> None:
         super().__init__()
@@ -94,13 +94,13 @@ class OptimizedModule(Module):
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
-    """One of two functions on the operands, by a condition: `true_fn(*operands) if pred else false_fn(*operands)`.
+    """Call one of two functions by a condition: `true_fn(*operands) if pred else false_fn(*operands)`.
 
     >>> torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x - 1, (torch.ones(1),))
     tensor([2.])
 
     Returns:
-        what that function returns.
+        the result of that function.
     """
     return (true_fn if pred else false_fn)(*operands)
 
@@ -125,12 +125,12 @@ def reset() -> None:
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """The compilers that there are: none."""
+    """The available compilers: none."""
     return []
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function itself: nothing is compiled anyway. As a decorator, with and without arguments."""
+    """The function itself: nothing is compiled anyway. Also a decorator, with and without arguments."""
     return (lambda function: function) if fn is None else fn
 
 
@@ -145,7 +145,7 @@ def assume_constant_result(fn: Any) -> Any:
 
 
 def substitute_in_graph(original_fn: Any, **options: Any) -> Any:
-    """A decorator that gives back its function."""
+    """A decorator that returns its function."""
     return lambda function: function
 
 
@@ -155,7 +155,7 @@ def nested_compile_region(fn: Any = None, **options: Any) -> Any:
 
 
 def wrap_numpy(fn: Any) -> Any:
-    """A function on ndarrays as one on tensors, outside of the graph."""
+    """Wrap a function of ndarrays as one of tensors, outside of the graph."""
 
     @wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -171,7 +171,7 @@ def cudagraph_mark_step_begin() -> None:
 
 
 class set_stance:
-    """How compiled functions should behave, as a call, a region or a decorator: without effect."""
+    """Set how compiled functions behave, as a call, a context or a decorator: without effect."""
 
     def __init__(
         self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None

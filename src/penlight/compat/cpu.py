@@ -1,4 +1,4 @@
-"""torch.cpu: the device that there is, in the words of the others.
+"""torch.cpu: the CPU with the interface of the other devices' modules.
 
 >>> import penlight as torch
 >>> torch.cpu.is_available(), torch.cpu.device_count()
@@ -44,7 +44,7 @@ def synchronize(device: Any = None) -> None:
 
 
 class Stream:
-    """A queue of work, which does nothing: operations run at once. `priority` is accepted.
+    """A stream without effect: operations run immediately. `priority` is accepted.
 
     >>> torch.Stream().wait_stream(torch.Stream())
     """
@@ -63,7 +63,7 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream, which is always reached.
+    """An event, which is always complete.
 
     >>> torch.Event().query()
     True

@@ -1,4 +1,4 @@
-"""torch.cuda where there is no GPU: questions are answered, seeds accepted, everything else refused as PyTorch refuses.
+"""torch.cuda without a GPU: queries are answered, seeds accepted, and everything else raises PyTorch's errors.
 
 >>> import penlight as torch
 >>> torch.cuda.is_available(), torch.cuda.device_count()
@@ -61,12 +61,12 @@ def is_tf32_supported() -> bool:
 
 
 def get_arch_list() -> list[str]:
-    """The architectures that kernels were compiled for: none."""
+    """The architectures of the compiled kernels: none."""
     return []
 
 
 def get_gencode_flags() -> str:
-    """The flags that kernels were compiled with: none."""
+    """The compiler flags of the kernels: none."""
     return ""
 
 
@@ -79,7 +79,7 @@ default_generators: tuple[Any, ...] = ()
 
 
 def manual_seed(seed: int) -> None:
-    """Accepted and without effect: PyTorch keeps the seed for a GPU that may come."""
+    """Accepted and without effect: PyTorch keeps the seed for a GPU that may be initialised later."""
     int(seed)
 
 
@@ -113,7 +113,7 @@ def set_rng_state_all(new_states: Iterable[Any]) -> None:
 
 
 def _index_of(device: Any, optional: bool = False) -> int:
-    """The number in a CUDA device by any of its names, or PyTorch's complaint."""
+    """The index of a CUDA device given in any form; raises PyTorch's error for other devices."""
     if isinstance(device, int):
         return device
     found = Device(device) if isinstance(device, str) else device
@@ -131,13 +131,13 @@ def _index_of(device: Any, optional: bool = False) -> int:
 
 
 def set_device(device: Any) -> None:
-    """Refused for every GPU; a negative number is ignored, as in PyTorch."""
+    """Refused for every GPU; a negative index is ignored, as in PyTorch."""
     if _index_of(device) >= 0:
         _refuse()
 
 
 class device:
-    """The context manager that selects a GPU; entering it is refused, except for a negative number."""
+    """The context manager that selects a GPU; entering it raises, except for a negative index."""
 
     def __init__(self, device: Any) -> None:
         self.idx = _index_of(device, optional=True)
@@ -164,7 +164,7 @@ _NO_STREAMS = _HINT.replace(":", ", one operation after the other:", 1)
 
 
 class Stream:
-    """A queue of work on a GPU; making one is refused."""
+    """A stream of work on a GPU; constructing one raises."""
 
     __module__ = "penlight.cuda.streams"
 
@@ -173,13 +173,13 @@ class Stream:
 
 
 class ExternalStream(Stream):
-    """A queue of work that another library made; refused."""
+    """A stream created by another library; constructing one raises."""
 
     __module__ = "penlight.cuda.streams"
 
 
 class Event:
-    """A mark in a stream; making one is refused. `time.perf_counter()` measures time here."""
+    """An event of a stream; constructing one raises. Use `time.perf_counter()` to measure time."""
 
     __module__ = "penlight.cuda.streams"
 
@@ -209,7 +209,7 @@ class CudaError(RuntimeError):
 
 
 class DeferredCudaCallError(Exception):
-    """An error in a call that waited for CUDA to be initialised."""
+    """An error in a call that was deferred until CUDA's initialisation."""
 
 
 class AcceleratorError(RuntimeError):
@@ -221,14 +221,14 @@ class AcceleratorError(RuntimeError):
 
 
 class OutOfMemoryError(RuntimeError):
-    """An accelerator has no memory left; programs name it in `except`.
+    """Raised when an accelerator runs out of memory; exists for `except` clauses.
 
     >>> issubclass(torch.OutOfMemoryError, RuntimeError)
     True
     """
 
 
-# What has no answer without a GPU. PyTorch raises for all of them, for some by an accident of its build.
+# Queries without an answer on a machine without a GPU. PyTorch raises for all of them, for some only because of its build.
 _REFUSED = """
     cudart current_blas_handle current_device current_solver_handle current_stream default_stream
     get_device_capability get_device_name get_device_properties get_rng_state get_stream_from_external
@@ -242,7 +242,7 @@ _MODULES = {"amp", "comm", "gds", "graphs", "jiterator", "memory", "nccl", "nvtx
 
 
 class _LegacyType(RefusedType):
-    """`torch.cuda.FloatTensor` and its kin: for `isinstance`, which says False; making one raises PyTorch's TypeError."""
+    """`torch.cuda.FloatTensor` and similar, for `isinstance`, which is False; constructing one raises PyTorch's TypeError."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         name = f"{cls.__module__}.{cls.__name__}".replace("penlight", "torch")
@@ -256,12 +256,12 @@ class _LegacyType(RefusedType):
 
 
 def legacy_type(module: str, name: str) -> type:
-    """A tensor type of the GPU, by its old name."""
+    """A GPU tensor type, by its legacy name."""
     return _LegacyType(name, (), {"__module__": module, "__doc__": "A tensor type of the GPU, which is not here."})
 
 
 def _part(name: str) -> Any:
-    """One of the modules below: those with a file, and the rest, which only refuse."""
+    """A submodule: one with a file of its own, or one whose functions only raise."""
     full = f"{__name__}.{name}"
     if name in ("amp", "memory", "nccl", "nvtx", "random", "streams"):
         return import_module(full)

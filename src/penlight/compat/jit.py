@@ -1,4 +1,4 @@
-"""torch.jit: there is no TorchScript. Scripting and tracing give back what they were given.
+"""torch.jit: there is no TorchScript. Scripting and tracing return their argument.
 
 >>> import penlight as torch
 >>> torch.jit.is_scripting()
@@ -42,7 +42,7 @@ load = refused_function("jit.load", _SAVING)
 
 
 class ScriptModule(Module):
-    """A module: its methods run as they are written.
+    """A module whose methods run as plain Python.
 
     >>> isinstance(torch.jit.ScriptModule(), torch.nn.Module)
     True
@@ -60,7 +60,7 @@ class Error(RuntimeError):
 
 
 class TracerWarning(Warning):
-    """A warning of tracing's; it is never given."""
+    """The category of tracing warnings; never emitted."""
 
     @staticmethod
     def ignore_lib_warnings() -> None:
@@ -68,7 +68,7 @@ class TracerWarning(Warning):
 
 
 class ScriptWarning(Warning):
-    """A warning of scripting's; it is never given."""
+    """The category of scripting warnings; never emitted."""
 
 
 class Attribute:
@@ -89,7 +89,7 @@ def is_tracing() -> bool:
 
 
 def _same(fn: Any) -> Any:
-    """What it was given."""
+    """Return the argument."""
     return fn
 
 
@@ -98,7 +98,7 @@ _overload = _overload_method = _copy_to_script_wrapper = _same
 
 
 class BroadcastingListCls:
-    """`BroadcastingList2[int]`: a number or that many of them."""
+    """`BroadcastingList2[int]`: a scalar or a list of that many."""
 
     def __getitem__(self, types: Any) -> None:
         return None
@@ -108,7 +108,7 @@ BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingListCls(
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """The function itself. As a decorator, with and without arguments."""
+    """The function itself. Also a decorator, with and without arguments."""
     return drop if callable(drop) else _same
 
 
@@ -118,7 +118,7 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether an object is of a type; of a type like `list[int]`, whether all its items are."""
+    """Whether an object is of a type; for a type like `list[int]`, all items are checked."""
     origin, inner = get_origin(target_type), get_args(target_type)
     if origin is None:
         return builtins.isinstance(obj, target_type)
@@ -148,7 +148,7 @@ def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
 
 
 def fork(func: Any, *args: Any, **kwargs: Any) -> Any:
-    """A future with the result of the function, which has run."""
+    """Run the function, and return a future with its result."""
     future: Future[Any] = Future()
     future.set_result(func(*args, **kwargs))
     return future
@@ -160,7 +160,7 @@ def wait(future: Any) -> Any:
 
 
 class optimized_execution:
-    """A region without effect."""
+    """A context without effect."""
 
     def __init__(self, should_optimize: bool) -> None:
         pass

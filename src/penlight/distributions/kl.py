@@ -356,7 +356,7 @@ _TABLE: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
         ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
     ),
     (ContinuousBernoulli, ContinuousBernoulli): _continuous_bernoulli,
-    # PyTorch's condition: the divergence is infinite for intervals from 0 on that contain [0, 1].
+    # PyTorch's condition: infinite even for an interval that starts at 0 and contains [0, 1].
     (ContinuousBernoulli, Uniform): lambda p, q: _to_uniform(p, q, (q.low >= 0) | (q.high <= 1)),
     (Dirichlet, Dirichlet): _dirichlet,
     (Exponential, Exponential): _exponential,

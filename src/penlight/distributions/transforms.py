@@ -192,7 +192,7 @@ class _InverseTransform(Transform):
 
 
 def _end_of_chain(parts: Sequence[Any], entrance: str, exit: str) -> Any:
-    """The codomain of the last part, with as many event dimensions as the chain's event has there."""
+    """The constraint `exit` of the last part, with the event dimensions that the whole chain has there."""
     if not parts:
         return constraints.real
     dims = getattr(parts[0], entrance).event_dim

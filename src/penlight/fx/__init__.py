@@ -1,4 +1,4 @@
-"""torch.fx: modules and functions as graphs of their operations, which can be read, changed and run.
+"""torch.fx traces modules and functions into graphs of operations, which can be inspected, edited and run.
 
 >>> import penlight as torch
 >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()))

@@ -1,4 +1,4 @@
-"""Tracing: a module or function is run on proxies, and what it does with them becomes a graph."""
+"""Tracing: runs a module or function on proxies, and records the operations on them as a graph."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ from .proxy import Proxy, TracerBase
 
 __all__ = ["Tracer", "symbolic_trace", "wrap"]
 
-_wrapped: dict[
-    tuple[int, str], dict[str, Any]
-] = {}  # globals with functions that `wrap` named, by their id and the name
-_lock = threading.RLock()  # the classes that are changed while a program is traced are everyone's
+_wrapped: dict[tuple[int, str], dict[str, Any]] = {}  # globals with functions that were given to `wrap`, by id and name
+_lock = threading.RLock()  # tracing patches classes that all threads share
 _MISSING = object()
 
 
 def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
-    """Let calls of a function be nodes, though it is not one of torch: it is not traced itself. At the top of a module; also as a decorator.
+    """Make calls of a non-torch function single nodes, instead of tracing into it. Call it at module level, or use it as a decorator.
 
     >>> @torch.fx.wrap
     ... def scale(x, k):
@@ -49,7 +47,7 @@ def _assert_is_none(value: Any, msg: str) -> None:
 
 
 class Tracer(TracerBase):
-    """Turns a module or function into a graph. Subclasses say what is not looked into.
+    """Turns a module or function into a graph. Subclasses choose which modules are leaves.
 
     >>> class Deep(torch.fx.Tracer):
     ...     def is_leaf_module(self, m, module_qualified_name):
@@ -78,11 +76,11 @@ class Tracer(TracerBase):
     # ----- What may be overridden ---------------------------------------------------------------------------------------
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
-        """Whether a module is one node: those of torch.nn are, except Sequential."""
+        """Whether a module becomes one node: modules of torch.nn do, except Sequential."""
         return m.__module__.startswith(("penlight.nn", "penlight.ao.nn", "torch.nn")) and not isinstance(m, Sequential)
 
     def path_of_module(self, mod: Module) -> str:
-        """Where in the root a module is."""
+        """The path of a module in the root."""
         if self.submodule_paths is not None and mod in self.submodule_paths:
             return self.submodule_paths[mod]
         for name, other in self.root.named_modules():
@@ -91,7 +89,7 @@ class Tracer(TracerBase):
         raise NameError("module is not installed as a submodule")
 
     def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the call of a module gives: a node if it is a leaf, else what `forward` gives."""
+        """Trace the call of a module: one node if it is a leaf, else the nodes of its `forward`."""
         name = self.path_of_module(m)
         self.module_stack[name] = (name, type(m))
         try:
@@ -102,7 +100,7 @@ class Tracer(TracerBase):
             self.module_stack.pop(name, None)
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
-        """What an attribute of a module gives: a node if it is a parameter."""
+        """Trace the read of a module attribute: a parameter becomes a node."""
         name, found = self._parameters.get(id(attr_val), (None, None))
         if found is not attr_val or name is None:
             return attr_val
@@ -130,7 +128,7 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", self._constant(f"_{type(a).__name__}_constant_", a), (), {})
 
     def _constant(self, prefix: str, value: Any) -> str:
-        """Where in the root a value is that the program made itself."""
+        """The path in the root of a value that the program created; it is added there."""
         if id(value) not in self.tensor_attrs:
             name = next(n for n in (f"{prefix}{count}" for count in itertools.count()) if not hasattr(self.root, n))
             self.tensor_attrs[id(value)] = name
@@ -160,7 +158,7 @@ class Tracer(TracerBase):
         return self.proxy(self.create_node("placeholder", name, default, {}))
 
     def _checked(self, name: str, value: Any) -> Any:
-        """The value of an argument while it is traced; the graph asserts that it gets the same."""
+        """The concrete value of an argument; the graph asserts that it is called with the same value."""
         given = self.proxy(self.create_node("placeholder", f"{name}_1", (), {}))
         if value is None:
             words = f"{name} has been specialized to have value None but got another value"
@@ -173,7 +171,7 @@ class Tracer(TracerBase):
     # ----- Tracing ------------------------------------------------------------------------------------------------------
 
     def trace(self, root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> Graph:
-        """The graph of a module or function; `concrete_args` are the arguments that have values while it is traced."""
+        """Return the graph of a module or function; `concrete_args` are arguments with fixed values during tracing."""
         is_module = isinstance(root, Module)
         self.root = root if is_module else Module()
         function: Any = getattr(type(root), self.traced_func_name) if is_module else root
@@ -196,7 +194,7 @@ class Tracer(TracerBase):
 
     @contextmanager
     def _watching(self, function: Any) -> Iterator[None]:
-        """A region in which calls of modules, reads of parameters and calls of wrapped functions come to this tracer."""
+        """A context that routes module calls, parameter reads and calls of wrapped functions to this tracer."""
         tracer, call, read = self, Module.__call__, Module.__getattribute__
 
         def called(module: Module, *args: Any, **kwargs: Any) -> Any:
@@ -225,7 +223,7 @@ class Tracer(TracerBase):
                 _put(where, name, value)
 
     def _recorded(self, function: Any) -> Any:
-        """A function whose calls are nodes if a proxy is among the arguments."""
+        """Wrap a function so that a call with a proxy among its arguments becomes a node."""
 
         def record(*args: Any, **kwargs: Any) -> Any:
             if any(isinstance(a, Proxy) for a in (*args, *kwargs.values())):
@@ -242,7 +240,7 @@ def _member(where: Any, name: str) -> Any:
 
 
 def _put(where: Any, name: str, value: Any) -> None:
-    """Set a name of a class or of globals, or take it away."""
+    """Set or delete a name in a class or in globals."""
     if isinstance(where, dict):
         if value is _MISSING:
             where.pop(name, None)
@@ -255,11 +253,11 @@ def _put(where: Any, name: str, value: Any) -> None:
 
 
 def symbolic_trace(root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> GraphModule:
-    """A module or function as a GraphModule: its operations in order, to be read and changed.
+    """Trace a module or function into a GraphModule, whose operations can be inspected and edited.
 
     Args:
         root: the module or function.
-        concrete_args: arguments that have values while it is traced, by name.
+        concrete_args: arguments with fixed values during tracing, by name.
 
     >>> traced = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
     >>> print(traced.code.strip())
@@ -277,5 +275,5 @@ def symbolic_trace(root: Module | Callable[..., Any], concrete_args: dict[str, A
 
 
 def is_fx_tracing() -> bool:
-    """Whether a program is being traced here."""
+    """Whether this thread is tracing a program."""
     return "__getattribute__" in vars(Module)

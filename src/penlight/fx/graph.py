@@ -1,4 +1,4 @@
-"""A graph: operations in the order in which they run, and the Python source that they are."""
+"""A graph: operations in execution order, and their Python source."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class PythonCode(NamedTuple):
 
 
 class CodeGen:
-    """How a graph becomes source; there is one way."""
+    """The code generator of a graph; there is only this one."""
 
 
 class _Namespace:
-    """Names that are different from each other, and from Python's own."""
+    """Unique names that do not clash with Python's."""
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
 
     def create_name(self, candidate: str, obj: Any = None) -> str:
-        """The candidate if it is free, else with a number behind it."""
+        """The candidate if it is free, else the candidate with a numeric suffix."""
         candidate = re.sub(r"[^0-9a-zA-Z_]", "_", candidate) or "_unnamed"
         if candidate[0].isdigit():
             candidate = f"_{candidate}"
@@ -70,7 +70,7 @@ _RESERVED = {*dir(builtins), "torch", "device", "inf", "nan", "NoneType"}
 
 
 class Graph:
-    """Operations in the order in which they run.
+    """A list of operations in execution order.
 
     >>> graph = torch.fx.Graph()
     >>> x = graph.placeholder("x")
@@ -105,7 +105,7 @@ class Graph:
         self, op: str, target: Target, args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None,
         name: str | None = None, type_expr: Any = None,
     ) -> Node:  # fmt: skip
-        """A new node, where nodes are inserted: at the end, or as `inserting_before` says."""
+        """Create a node at the insertion point: the end, or where `inserting_before` set it."""
         candidate = name if name is not None else self._target_to_str(target)
         made = Node(self, self._graph_namespace.create_name(candidate), op, target, args or (), kwargs or {}, type_expr)
         self._insert_before.prepend(made)
@@ -145,14 +145,14 @@ class Graph:
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
     def node_copy(self, node: Node, arg_transform: Callable[[Node], Any] = lambda node: node) -> Node:
-        """A copy of a node of another graph, whose arguments `arg_transform` gives."""
+        """Copy a node of another graph; `arg_transform` maps its arguments."""
         args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
         made = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
         made.meta = dict(node.meta)
         return made
 
     def graph_copy(self, g: Graph, val_map: dict[Node, Any], return_output_node: bool = False) -> Any:
-        """Copies of the nodes of another graph, noted in `val_map`; returns what its output is here."""
+        """Copy the nodes of another graph, record the mapping in `val_map`, and return the copy of its output."""
         for node in g.nodes:
             if node in val_map:
                 continue
@@ -166,7 +166,7 @@ class Graph:
 
     @contextmanager
     def inserting_before(self, n: Node | None = None) -> Iterator[None]:
-        """A region in which new nodes stand before this one; without one, at the beginning."""
+        """A context in which new nodes are inserted before this one; without one, at the beginning."""
         before = self._insert_before
         self._insert_before = self._root._next if n is None else n
         try:
@@ -176,12 +176,12 @@ class Graph:
 
     @contextmanager
     def inserting_after(self, n: Node | None = None) -> Iterator[None]:
-        """A region in which new nodes stand behind this one; without one, at the end."""
+        """A context in which new nodes are inserted after this one; without one, at the end."""
         with self.inserting_before(self._root if n is None else n._next):
             yield
 
     def erase_node(self, to_erase: Node) -> None:
-        """Take out a node that nobody uses."""
+        """Remove an unused node."""
         if to_erase.users:
             raise RuntimeError(
                 f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!"
@@ -191,7 +191,7 @@ class Graph:
         to_erase._apply_to((), {})
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Take out the nodes whose results nobody uses; whether there were any."""
+        """Remove the nodes with unused results. Returns whether there were any."""
         dead = False
         for node in reversed(self.nodes):
             if not node.users and not (is_impure_node or Node.is_impure)(node):
@@ -200,15 +200,15 @@ class Graph:
         return dead
 
     def find_nodes(self, *, op: str, target: Target | None = None, sort: bool = True) -> list[Node]:
-        """The nodes of one kind."""
+        """The nodes with this op and target."""
         return [node for node in self.nodes if node.op == op and (target is None or node.target == target)]
 
     def output_node(self) -> Node:
-        """The node that says what is returned."""
+        """The output node."""
         return self._root._prev
 
     def lint(self) -> None:
-        """Raise if a node uses one that comes later, or names a module that is not there."""
+        """Raise if a node uses a later one, or names a missing module."""
         seen: set[Node] = set()
         names: set[str] = set()
         for node in self.nodes:
@@ -235,7 +235,7 @@ class Graph:
     # ----- Its source -------------------------------------------------------------------------------------------------
 
     def python_code(self, root_module: str = "self", **options: Any) -> PythonCode:
-        """The source of the function that the graph is, with `root_module` as the name of the module."""
+        """The graph as the source of a function, with `root_module` as the name of the module."""
         return _Source(self, root_module).code()
 
     def print_tabular(self) -> None:
@@ -247,15 +247,15 @@ class Graph:
         print("\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows))
 
     def process_inputs(self, *args: Any) -> Any:
-        """The inputs as the placeholders take them."""
+        """The inputs in the form that the placeholders take."""
         return args
 
     def process_outputs(self, out: Any) -> Any:
-        """The result as it is returned."""
+        """The result in the form that the caller gets."""
         return out
 
     def set_codegen(self, codegen: CodeGen) -> None:
-        """Accepted for the one way to write source."""
+        """Accepted for the one code generator."""
         self._codegen = codegen
 
     def __str__(self) -> str:
@@ -289,7 +289,7 @@ class Graph:
 
 
 class _NodeIndex(NamedTuple):
-    """Stands for a node in a pickle."""
+    """Represents a node in a pickle."""
 
     at: int
 
@@ -313,7 +313,7 @@ def _rebuild(rows: list[Any], tracer_cls: Any) -> Graph:
 
 
 class _Nodes(Sequence[Node]):
-    """The nodes of a graph, which may change while they are gone through."""
+    """The nodes of a graph, which may change during iteration."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -340,7 +340,7 @@ class _Nodes(Sequence[Node]):
 
 
 class _Source:
-    """The source of a graph as it is written: lines, and the globals that they name."""
+    """Writes the source of a graph: its lines, and the globals that they use."""
 
     def __init__(self, graph: Graph, root: str) -> None:
         self.graph, self.root = graph, root
@@ -372,7 +372,7 @@ class _Source:
         return PythonCode(f"\n\n\ndef forward({', '.join(parameters)}):\n    {lines}\n    ", self.globals)
 
     def released(self, node: Node) -> str:
-        """What lets go of the results that nobody uses any more."""
+        """The code that deletes results after their last use."""
         done = [n.name for n in self.last_use.get(node, [])]
         if node.op != "placeholder" and not node.users and node.op != "output":
             done.append(node.name)
@@ -417,7 +417,7 @@ class _Source:
         return self.put(getattr(target, "__name__", type(target).__name__), target)
 
     def put(self, name: str, value: Any) -> str:
-        """The name of a value among the globals."""
+        """Add a value to the globals, and return its name."""
         for known, other in self.globals.items():
             if other is value:
                 return known

@@ -18,7 +18,7 @@ _counter = itertools.count()
 
 
 def _copy_attr(from_module: Any, to_module: Module, target: str) -> None:
-    """Put what is at a path in one module at the same path in another; modules on the way are made."""
+    """Copy the attribute at a path of one module to another module; intermediate modules are created."""
     *path, field = target.split(".")
     for part in path:
         from_module = getattr(from_module, part)
@@ -37,18 +37,18 @@ def _copy_attr(from_module: Any, to_module: Module, target: str) -> None:
 
 
 class _CodeOnlyModule(Module):
-    """A module with these attributes, whose graph is elsewhere."""
+    """A module with these attributes and without a graph."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         super().__init__()
         self.__dict__ = body
 
 
-_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # what a graph's module has of its user's, in `meta`
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # the key in `meta` for the user's attributes
 
 
 def _assign_attr(value: Any, to_module: Module, target: str) -> None:
-    """Put a value at a path in a module; modules on the way are made."""
+    """Set the attribute at a path of a module; intermediate modules are created."""
     *path, field = target.split(".")
     for part in path:
         if not hasattr(to_module, part):
@@ -58,12 +58,12 @@ def _assign_attr(value: Any, to_module: Module, target: str) -> None:
 
 
 class GraphModule(Module):
-    """A module made of a graph. `graph` may be changed; `recompile` then makes `forward` anew.
+    """A module generated from a graph. After a change of `graph`, `recompile` regenerates `forward`.
 
     Args:
-        root: the module that has what the graph names, or a dict of it by path.
+        root: the module that has the attributes that the graph uses, or a dict of them by path.
         graph: the operations.
-        class_name: what the module is called.
+        class_name: the name of the module's class.
 
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()))
     >>> [str(node.target) for node in traced.graph.nodes]
@@ -114,7 +114,7 @@ class GraphModule(Module):
         return self.__dict__["_code"]
 
     def recompile(self) -> PythonCode:
-        """Make `forward` of the graph as it is now."""
+        """Regenerate `forward` from the current graph."""
         made = self.graph.python_code("self")
         self.__dict__["_code"] = made.src
         filename = f"<penlight fx {next(_counter)}>"
@@ -125,7 +125,7 @@ class GraphModule(Module):
         return made
 
     def add_submodule(self, target: str, m: Module) -> bool:
-        """Put a module at a path; whether the path leads there."""
+        """Add a module at a path. Returns whether the path is valid."""
         *path, field = target.split(".")
         inside: Any = self
         for part in path:
@@ -138,7 +138,7 @@ class GraphModule(Module):
         return True
 
     def delete_submodule(self, target: str) -> bool:
-        """Take out the module at a path; whether there was one."""
+        """Remove the module at a path. Returns whether there was one."""
         path, _, field = target.rpartition(".")
         try:
             inside = self.get_submodule(path)
@@ -150,7 +150,7 @@ class GraphModule(Module):
         return found
 
     def delete_all_unused_submodules(self) -> None:
-        """Take out the modules that the graph does not call."""
+        """Remove the modules that the graph does not call."""
         used = {str(n.target) for n in self.graph.nodes if n.op in ("call_module", "get_attr")}
         kept = {".".join(path[:i]) for path in (t.split(".") for t in used) for i in range(len(path) + 1)}
         inside = tuple(f"{t}." for t in used)
@@ -159,7 +159,7 @@ class GraphModule(Module):
                 self.delete_submodule(name)
 
     def print_readable(self, print_output: bool = True, *args: Any, **kwargs: Any) -> str:
-        """The source of `forward` inside its class, which is printed too."""
+        """Print and return the source of `forward` inside its class."""
         body = self.code.strip("\n").rstrip().replace("\n", "\n    ")
         text = f"class {self._get_name()}(torch.nn.Module):\n    {body}\n"
         if print_output:
@@ -188,7 +188,7 @@ class GraphModule(Module):
 
 
 def _rebuild(own: Any, name: str, state: dict[str, Any], graph: Graph) -> Any:
-    """A GraphModule that was saved."""
+    """Recreate a GraphModule from a pickle."""
     made: Any = own.__new__(own)
     made.__setstate__(state)
     type(made).__name__ = type(made).__qualname__ = name

@@ -1,4 +1,4 @@
-"""Running a graph node by node, and rewriting it by running it on proxies."""
+"""Runs a graph node by node, and rewrites it by running it on proxies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Interpreter", "Transformer"]
 
 
 class Interpreter:
-    """Runs a graph node by node. Subclasses do something else at each node.
+    """Runs a graph node by node. Subclasses change what happens at each node.
 
     >>> class Names(torch.fx.Interpreter):
     ...     def run_node(self, n):
@@ -97,7 +97,7 @@ class Interpreter:
         return args[0]
 
     def fetch_attr(self, target: str) -> Any:
-        """What is at a path in the module."""
+        """The attribute at a path of the module."""
         found = self.module
         for part in target.split("."):
             if not hasattr(found, part):
@@ -106,11 +106,11 @@ class Interpreter:
         return found
 
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of a node, with results instead of nodes."""
+        """The arguments of a node, with nodes replaced by their results."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
     def map_nodes_to_values(self, args: Any, n: Node) -> Any:
-        """Arguments with results instead of nodes."""
+        """Replace nodes in arguments by their results."""
 
         def value(node: Node) -> Any:
             if node not in self.env:
@@ -123,7 +123,7 @@ class Interpreter:
 
 
 class _TransformerTracer(Tracer):
-    """Makes nodes of a new graph; every module is one node."""
+    """Creates the nodes of a new graph; every module is a leaf."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ class _TransformerTracer(Tracer):
 
 
 class Transformer(Interpreter):
-    """Makes another graph by running one on proxies. Subclasses override what becomes of a node.
+    """Creates a new graph by running one on proxies. Subclasses override the result of a node.
 
     >>> class Tanh(torch.fx.Transformer):
     ...     def call_function(self, target, args, kwargs):

@@ -1,4 +1,4 @@
-"""A node of a graph: one operation, what it is applied to, and who uses its result."""
+"""A node of a graph: one operation, its arguments, and its users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPS = ("placeholder", "get_attr", "call_function", "call_method", "call_module",
 
 
 def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
-    """What an argument becomes if a function is applied to everything in its tuples, lists, dicts and slices.
+    """Apply a function to every element of nested tuples, lists, dicts and slices.
 
     >>> from penlight.fx.node import map_aggregate
     >>> map_aggregate((1, [2, {"a": 3}]), lambda x: 10 * x)
@@ -40,7 +40,7 @@ def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
 
 
 def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
-    """What an argument becomes if a function is applied to the nodes in it."""
+    """Apply a function to every node in an argument."""
     return map_aggregate(a, lambda item: fn(item) if isinstance(item, Node) else item)
 
 
@@ -50,7 +50,7 @@ class Node:
     Args:
         op: `placeholder` (an input), `get_attr` (a parameter), `call_function`, `call_method`, `call_module`, or `output`.
         target: the function, or the name of the input, the method, the module or the attribute.
-        args, kwargs: what it is applied to; nodes among them stand for their results.
+        args, kwargs: the arguments; a node among them represents its result.
 
     >>> graph = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1).graph
     >>> [node.name for node in graph.nodes]
@@ -95,7 +95,7 @@ class Node:
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """What the operation is applied to, by position."""
+        """The positional arguments."""
         return self._args
 
     @args.setter
@@ -104,7 +104,7 @@ class Node:
 
     @property
     def kwargs(self) -> dict[str, Any]:
-        """What the operation is applied to, by name."""
+        """The keyword arguments."""
         return self._kwargs
 
     @kwargs.setter
@@ -113,7 +113,7 @@ class Node:
 
     @property
     def all_input_nodes(self) -> list[Node]:
-        """The nodes whose results it is applied to."""
+        """The nodes among its arguments."""
         return list(self._input_nodes)
 
     @property
@@ -127,19 +127,19 @@ class Node:
         return self._prev
 
     def update_arg(self, idx: int, arg: Any) -> None:
-        """Put another argument at a position."""
+        """Replace the argument at a position."""
         self.args = (*self.args[:idx], arg, *self.args[idx + 1 :])
 
     def insert_arg(self, idx: int, arg: Any) -> None:
-        """Put an argument before a position."""
+        """Insert an argument before a position."""
         self.args = (*self.args[:idx], arg, *self.args[idx:])
 
     def update_kwarg(self, key: str, arg: Any) -> None:
-        """Put another argument under a name."""
+        """Replace a keyword argument."""
         self.kwargs = {**self.kwargs, key: arg}
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
-        """Use the result of another node instead of this one's."""
+        """Replace one input node by another."""
 
         def replaced(node: Node) -> Node:
             return new_input if node is old_input else node
@@ -149,7 +149,7 @@ class Node:
     def replace_all_uses_with(
         self, replace_with: Node, delete_user_cb: Callable[[Node], bool] = lambda user: True, *, propagate_meta: bool = False
     ) -> list[Node]:  # fmt: skip
-        """Let the nodes that use this one use another; returns them."""
+        """Make the users of this node use another one. Returns these users."""
         if propagate_meta:
             replace_with.meta.update(self.meta)
         users = [user for user in self.users if delete_user_cb(user)]
@@ -170,11 +170,11 @@ class Node:
         x._next, self._prev = self, x
 
     def append(self, x: Node) -> None:
-        """Move a node behind this one."""
+        """Move a node after this one."""
         self._next.prepend(x)
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Whether it does something besides giving a result: inputs, the output, functions and methods that write."""
+        """Whether it has side effects or is an input or the output: such nodes are never dead code."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_module":
@@ -185,7 +185,7 @@ class Node:
         )
 
     def format_node(self, placeholder_names: Any = None, maybe_return_typename: Any = None, *, include_tensor_metadata: bool = False) -> str | None:  # fmt: skip
-        """The line that `print(graph)` has for it."""
+        """Its line in `print(graph)`."""
         head = f"%{self.name} : [num_users={len(self.users)}] = {self.op}"
         if self.op == "placeholder":
             return f"{head}[target={self.target}]" + (f"(default={self.args[0]})" if self.args else "")
@@ -224,7 +224,7 @@ def _shown(a: Any) -> str:
 
 
 def _qualified_name(func: Any) -> str:
-    """The name by which a program calls a function: `torch.nn.functional.relu`, `operator.add`."""
+    """A function's qualified name in source code: `torch.nn.functional.relu`, `operator.add`."""
     name = getattr(func, "__name__", None)
     if name is None:
         return repr(func)
@@ -233,7 +233,7 @@ def _qualified_name(func: Any) -> str:
 
 
 def _module_of(func: Any) -> str:
-    """The module that a function is found in, which may be above the one it is defined in."""
+    """The public module of a function, which may be a parent of the defining one."""
     module = getattr(func, "__module__", None) or "builtins"
     if isinstance(func, (FunctionType, BuiltinFunctionType, MethodType)):
         for home in ("penlight", "penlight.nn.functional"):

@@ -1,4 +1,4 @@
-"""Proxies: what stands for a tensor while a program is traced. Whatever is done with one becomes a node."""
+"""Proxies represent tensors during tracing. Every operation on a proxy becomes a node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBa
 
 
 class TraceError(ValueError):
-    """A program does something that depends on values, which are not there while it is traced."""
+    """Raised when a traced program depends on tensor values, which do not exist during tracing."""
 
 
 class TracerBase:
@@ -38,19 +38,19 @@ class TracerBase:
         return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
 
     def proxy(self, node: Node) -> Proxy:
-        """What stands for the result of a node."""
+        """Create the proxy of a node."""
         return Proxy(node, self)
 
     def create_proxy(
         self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None, type_expr: Any = None,
         proxy_factory_fn: Any = None,
     ) -> Any:  # fmt: skip
-        """A new node for arguments in which proxies are, and what stands for its result."""
+        """Create a node for arguments that contain proxies, and return its proxy."""
         node = self.create_node(kind, target, self.create_arg(args), self.create_arg(kwargs), name, type_expr)
         return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a: Any) -> Any:
-        """An argument as a node has it: with nodes instead of proxies."""
+        """Convert an argument for a node: proxies are replaced by their nodes."""
         return map_aggregate(a, self._argument)
 
     def _argument(self, a: Any) -> Any:
@@ -67,11 +67,11 @@ class TracerBase:
         raise NotImplementedError(f"argument of type: {type(a)}")
 
     def to_bool(self, obj: Proxy) -> bool:
-        """What an `if` on a proxy decides: nothing can be known of it."""
+        """The truth value of a proxy: raises, because it is unknown."""
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
     def iter(self, obj: Any) -> Iterator[Any]:
-        """The items of a proxy, where the line that asks says how many it wants: `a, b = x`."""
+        """The items of a proxy, if the calling line shows how many there are: `a, b = x`."""
         count = _wanted(sys._getframe(2))
         if count:
             return (obj[i] for i in range(count))
@@ -87,7 +87,7 @@ class TracerBase:
 
 
 def _wanted(frame: FrameType) -> int:
-    """How many names the statement that a frame is at assigns to, as its source tells; 0 if it does not."""
+    """The number of targets of the assignment that a frame is executing, from its source; 0 if unknown."""
     try:
         lines, first = inspect.getsourcelines(frame.f_code)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -105,7 +105,7 @@ def _wanted(frame: FrameType) -> int:
 
 
 class GraphAppendingTracer(TracerBase):
-    """Makes nodes at the end of a graph."""
+    """Appends nodes to a graph."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -114,7 +114,7 @@ class GraphAppendingTracer(TracerBase):
 
 
 class Proxy:
-    """Stands for the result of a node while a program is traced."""
+    """Represents the result of a node during tracing."""
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.node = node
@@ -124,7 +124,7 @@ class Proxy:
         return f"Proxy({self.node.name})"
 
     def __getattr__(self, name: str) -> Attribute:
-        if name.startswith("__") and name.endswith("__"):  # Python and NumPy ask for their own, such as __array__
+        if name.startswith("__") and name.endswith("__"):  # protocols of Python and NumPy, such as __array__
             raise AttributeError(name)
         return Attribute(self, name)
 
@@ -165,7 +165,7 @@ class Proxy:
 
 
 class Attribute(Proxy):
-    """An attribute of what a proxy stands for. It becomes a node when it is used other than by a call."""
+    """An attribute of a proxy's value. It becomes a node when it is used other than by a call."""
 
     def __init__(self, root: Proxy, attr: str) -> None:
         self.root, self.attr, self.tracer = root, attr, root.tracer

@@ -1,4 +1,4 @@
-"""torch.nested: batches of tensors of several lengths, in the jagged layout. The strided layout is refused when it is used."""
+"""torch.nested: batches of tensors of different lengths, in the jagged layout. The strided layout raises when it is used."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def _check_components(components: list[Tensor]) -> None:
 def nested_tensor(
     tensor_list: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Any:  # fmt: skip
-    """A nested tensor that is a leaf, with a copy of each tensor of a list.
+    """Create a nested tensor, a leaf, from copies of the tensors in a list.
 
     Args:
-        tensor_list: tensors, arrays or lists of numbers. They have one dtype, and may differ in the size of one dimension.
-        dtype: the dtype of the result, if not theirs.
+        tensor_list: tensors, arrays or lists of scalars. They have one dtype, and may differ in the size of one dimension.
+        dtype: the dtype of the result; by default that of the list.
         layout: torch.jagged.
         device: the CPU, or the meta device.
-        requires_grad: whether the result gets a gradient.
+        requires_grad: whether the result requires grad.
         pin_memory: accepted.
 
     Returns:
@@ -67,16 +67,16 @@ def nested_tensor(
 
 
 def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any = None) -> Any:
-    """A nested tensor of some tensors, through which gradients flow back to them.
+    """Create a nested tensor from tensors; gradients flow back to them.
 
     Args:
         ts: tensors that may differ in the size of one dimension; or one tensor, whose rows are the components; or a nested tensor.
-        dtype: the dtype of the result, if not theirs.
+        dtype: the dtype of the result; by default that of the tensors.
         device: the CPU, or the meta device.
         layout: torch.jagged.
 
     Returns:
-        A nested tensor. It is the one that was given, if that fits.
+        A nested tensor; the argument itself, if it already has these properties.
 
     >>> a, b = torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)
     >>> torch.nested.as_nested_tensor([a, b], layout=torch.jagged).sum().backward()
@@ -103,18 +103,18 @@ def nested_tensor_from_jagged(
     values: Tensor, offsets: Tensor | None = None, lengths: Tensor | None = None, jagged_dim: int | None = None,
     min_seqlen: int | None = None, max_seqlen: int | None = None,
 ) -> Any:  # fmt: skip
-    """A nested tensor over values in which components lie one after the other: a view, through which gradients flow.
+    """Create a nested tensor from concatenated components: a view of `values`, through which gradients flow.
 
     Args:
-        values: the components, one after the other.
-        offsets: where each of them begins, and where the last one ends; or else the sum of the `lengths` before it.
-        lengths: how long each of them is. With `offsets`, components may end before the next one begins.
+        values: the concatenated components.
+        offsets: the start of each component, and the end of the last; by default the cumulative sum of `lengths`.
+        lengths: the length of each component. With `offsets`, a component may end before the next one starts.
         jagged_dim: the ragged dimension of the result, 1 if it is not given.
-        min_seqlen: the least length, if it is known.
+        min_seqlen: the minimum length, if known.
         max_seqlen: the length that components are padded to.
 
     Returns:
-        A nested tensor. Those that are made with the same `offsets` have the same ragged size, and fit together.
+        A nested tensor. Nested tensors created with the same `offsets` have the same ragged size and can be combined.
 
     >>> torch.nested.nested_tensor_from_jagged(torch.arange(5), torch.tensor([0, 2, 5])).unbind()
     (tensor([0, 1]), tensor([2, 3, 4]))
@@ -142,13 +142,13 @@ def nested_tensor_from_jagged(
 
 
 def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = strided) -> Any:
-    """The first elements of each row of a dense tensor, or those in the middle, without a copy.
+    """Select a range of each row of a dense tensor as a nested tensor, without a copy.
 
     Args:
         tensor: the dense tensor.
         dim: 1.
-        start: where to begin in each row: an int, or a tensor with one for each.
-        length: how many elements to take from each, in the same manner.
+        start: the start in each row: an int, or a tensor with one value per row.
+        length: the number of elements from each row: an int or a tensor.
         layout: torch.jagged.
 
     Returns:
@@ -181,14 +181,14 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = stri
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> Any:
-    """The elements at which a mask is True.
+    """Select the elements of a dense tensor at which a mask is True, as a nested tensor.
 
     Args:
         tensor: the dense tensor.
         mask: booleans that broadcast with it.
 
     Returns:
-        A nested tensor. Each row along the last dimension gives one component.
+        A nested tensor with one component for each row along the last dimension.
 
     >>> mask = torch.tensor([[True, False, True], [False, False, True]])
     >>> torch.nested.masked_select(torch.arange(6).view(2, 3), mask).unbind()
@@ -202,12 +202,12 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Any:
 
 
 def to_padded_tensor(input: Any, padding: float, output_size: Any = None, out: Tensor | None = None) -> Tensor:
-    """The components of a nested tensor in one dense tensor.
+    """Convert a nested tensor to a dense one, with padding behind shorter components.
 
     Args:
         input: the nested tensor.
-        padding: the number behind components that are shorter than the longest.
-        output_size: the shape of the result, of which the ragged size counts. Longer components are cut off.
+        padding: the padding value.
+        output_size: the shape of the result; only its ragged size is used. Longer components are truncated.
         out: a tensor to write to.
 
     Returns:

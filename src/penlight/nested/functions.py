@@ -1,4 +1,4 @@
-"""What runs on nested tensors: see Note [Nested tensors] in tensor.py."""
+"""The functions that support nested tensors: see Note [Nested tensors] in tensor.py."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .tensor import (
 
 
 def function(names: str) -> Callable[[Any], Any]:
-    """Puts a function into the table, under these names. It is called with the public function and its arguments."""
+    """Register a function in the table, under these names. It is called with the public function and its arguments."""
 
     def enter(made: Any) -> Any:
         TABLE.update(dict.fromkeys(names.split(), made))
@@ -83,7 +83,7 @@ def _misfit(name: str, *shapes: Any) -> Exception:
 
 
 def fitting(name: str, tensor: Any, other: Any) -> Tensor:
-    """The values of another nested tensor, if its components lie and are sized as those of this one."""
+    """The values of another nested tensor, if its components have the same offsets and sizes."""
     dims = (tensor._ragged_idx, tensor.ndim) == (other._ragged_idx, other.ndim)
     if not dims or not tensor._segments.fits(other._segments):
         raise _misfit(name, tuple(tensor.shape), tuple(other.shape))
@@ -91,14 +91,14 @@ def fitting(name: str, tensor: Any, other: Any) -> Tensor:
 
 
 def _operand(name: str, tensor: Any, value: Any) -> Any:
-    """What stands for an argument beside the values of a nested tensor. A dense tensor broadcasts as beside a padded one."""
+    """The dense counterpart of an argument, to combine with a nested tensor's values. A dense tensor broadcasts as with a padded one."""
     if isinstance(value, NestedTensor):
         return fitting(name, tensor, value)
     if not isinstance(value, Tensor) or not value.dim():
         return value
     if value.dim() > tensor.ndim:
         raise NotImplementedError("NYI: broadcasting NT with T with larger dim")
-    ragged = value.dim() - tensor.ndim + tensor._ragged_idx  # the dimension that stands beside the ragged one
+    ragged = value.dim() - tensor.ndim + tensor._ragged_idx  # the dimension that broadcasts with the ragged one
     if value.dim() == tensor.ndim and value.shape[0] == len(tensor):
         sizes = list(value.shape)
         sizes[ragged] = max(tensor._segments.longest, tensor._max_seqlen)
@@ -165,7 +165,7 @@ def numel(func: Any, tensor: Any) -> int:
 @function("requires_grad_ _require_grad_")
 def requires_grad_(func: Any, tensor: Any, requires_grad: bool = True) -> Any:
     if requires_grad and not tensor.requires_grad:
-        tensor._inner = tensor._inner.detach()  # the values may be a tensor of the user's
+        tensor._inner = tensor._inner.detach()  # the values may be the user's own tensor
     func(tensor._inner, requires_grad)
     return tensor
 
@@ -308,7 +308,7 @@ def unflatten(func: Any, tensor: Any, dim: int, sizes: Any) -> Any:
 
 @function("view reshape")
 def view(func: Any, tensor: Any, *shape: Any) -> Any:
-    """In the sizes, the ragged one stands for itself, or the first -1 behind the batch for it. Those before it keep their product."""
+    """Reshape a nested tensor. The ragged size is given as itself, or as the first -1 after the batch; the sizes before it keep their product."""
     sizes, ragged, own = _listed(shape), tensor._ragged_idx, tensor._inner.shape
     if not all(isinstance(n, (int, RaggedSize)) for n in sizes):
         refuse("view")
@@ -373,7 +373,7 @@ _NEUTRAL = dict(sum=0, mean=0, prod=1, any=False, all=True)
 
 
 def _neutral(name: str, dtype: Any) -> Any:
-    """What does not change a reduction."""
+    """The identity element of a reduction."""
     if name in _NEUTRAL or dtype.is_floating_point:
         return _NEUTRAL.get(name, -np.inf if "max" in name else np.inf)
     if dtype is penlight.bool:
@@ -414,7 +414,7 @@ def _reduced(func: Any, tensor: Any, keepdim: bool, dtype: Any = None, **kwargs:
     if dtype is not None:
         tensor = tensor.to(dtype)
     elif name == "mean" and not tensor.dtype.is_floating_point and not tensor.dtype.is_complex:
-        return func(tensor._inner)  # refuses
+        return func(tensor._inner)  # raises
     filled = padded(tensor, _neutral(name, tensor.dtype), segments.longest)
     if name != "mean":
         return func(filled, ragged, keepdim, **kwargs)
@@ -490,7 +490,7 @@ def attention(func: Any, query: Any, key: Any, value: Any, attn_mask: Any = None
             f"Expected query, key, and value to be nested tensors, but got query.is_nested: {nested[0]}, key.is_nested: {nested[1]}, and "
             f"value.is_nested: {nested[2]} instead."
         )
-    if query._ragged_idx < query.ndim - 2:  # one of the dimensions that attention does not look at
+    if query._ragged_idx < query.ndim - 2:  # the ragged dimension is a batch dimension of attention
         args = (fitting(func.__name__, query, key), fitting(func.__name__, query, value), None, *args)
         return like(query, func(query._inner, *args, **kwargs))
     if any(x._ragged_idx != x.ndim - 2 for x in (query, key, value)) or len({len(x) for x in (query, key, value)}) > 1:

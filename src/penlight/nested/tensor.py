@@ -1,16 +1,16 @@
-"""The class of nested tensors, and where their components are.
+"""The class of nested tensors, and the offsets of their components.
 
 # Note [Nested tensors]
-A nested tensor in the jagged layout is a batch of tensors that differ in the size of one dimension. They lie one after the other in
-one dense tensor, the values: dimension `d` of the nested tensor is dimension `d - 1` of the values, and `offsets` says where in the
-ragged dimension each component begins. With `lengths`, components may end before the next one begins: the elements between are no
-part of the tensor. Gradients flow through the values.
+A nested tensor in the jagged layout is a batch of tensors that differ in the size of one dimension. They are concatenated in
+one dense tensor, the values: dimension `d` of the nested tensor is dimension `d - 1` of the values, and `offsets` contains the start
+of each component in the ragged dimension. With `lengths`, a component may end before the next one starts: the elements between do not
+belong to the tensor. Gradients flow through the values.
 
-Tensors fit together if they have the same ragged size, a symbol like `j1`: it stands for the very tensor of offsets (or of lengths,
-where there are any), so that equal offsets in two tensors are two sizes.
+Nested tensors can be combined if they have the same ragged size, a symbol like `j1`. It represents one particular tensor of offsets (or of
+lengths, if there are any), so equal offsets in two different tensors give two different sizes.
 
-A nested tensor takes over the library's functions (Note [Functions taken over] in _takeover.py), so that nothing on the hot path
-knows of it: a function that is in the table of functions.py runs on the values, another one refuses.
+A nested tensor overrides the library's functions (Note [Functions taken over] in _takeover.py), so that no code on the hot path
+handles it: a function in the table of functions.py runs on the values, any other raises.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from ..ops.shape.views import _nested_view_from_jagged
 from ..size import Size
 from ..tensor import Tensor, wrap
 
-# What runs on nested tensors, by name: called with the public function and its arguments.
+# The functions that support nested tensors, by name: called with the public function and its arguments.
 TABLE: dict[str, Callable[..., Any]] = {}
 
 
 class RaggedSize(SymInt):
-    """The size of a ragged dimension: a symbol that is equal to itself alone, at least 2, and can be multiplied by an int.
+    """The size of a ragged dimension: a symbol that equals only itself, is at least 2, and can be multiplied by an int.
 
     >>> x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
     >>> x.shape[1] == x.shape[1], x.shape[1] == 3
@@ -89,7 +89,7 @@ _numbers = itertools.count(1)
 
 
 def _size_of(source: Tensor) -> RaggedSize:
-    """The ragged size that stands for a tensor of offsets or lengths."""
+    """The ragged size that represents a tensor of offsets or lengths."""
     known = _sizes.get(id(source))
     if known is None or known[0]() is not source:
         for dead in [key for key, (tensor, _) in list(_sizes.items()) if tensor() is None]:
@@ -99,7 +99,7 @@ def _size_of(source: Tensor) -> RaggedSize:
 
 
 class Segments:
-    """Where in the ragged dimension of its values the components of a nested tensor are."""
+    """The offsets and lengths of a nested tensor's components in the ragged dimension of its values."""
 
     def __init__(
         self, offsets: Tensor, lengths: Tensor | None, total: int, least: Any = None, most: Any = None
@@ -128,7 +128,7 @@ class Segments:
         return len(self.counts)
 
     def fits(self, other: Segments) -> bool:
-        """Whether components are at the same positions. Tensors of offsets and lengths may have been written to since."""
+        """Whether the components have the same positions. Compares values, since the tensors of offsets and lengths may have been modified."""
         return self is other or (
             self.size == other.size
             and self.total == other.total
@@ -138,19 +138,19 @@ class Segments:
 
     @cached_property
     def where(self) -> tuple[Tensor, Tensor]:
-        """Of each index into the components, one after the other: the number of the component, and the index in it."""
+        """For each index into the concatenated components: the component, and the index in it."""
         ends = np.cumsum(self.counts)
         batch = np.repeat(np.arange(len(self)), self.counts)
         return wrap(batch), wrap(np.arange(len(batch)) - np.repeat(ends - self.counts, self.counts))
 
     @cached_property
     def index(self) -> Tensor:
-        """The same as indices into the ragged dimension of the values."""
+        """As `where`, as indices into the ragged dimension of the values."""
         return wrap(np.repeat(self.starts, self.counts)) + self.where[1]
 
 
 class NestedTensor(WrappingTensor):
-    """A batch of tensors of several lengths; `torch.nested.nested_tensor` makes it. See Note [Nested tensors].
+    """A batch of tensors of different lengths; `torch.nested.nested_tensor` creates it. See Note [Nested tensors].
 
     >>> torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged).sum(1)
     tensor([[2., 2., 2.],
@@ -212,7 +212,7 @@ class NestedTensor(WrappingTensor):
         self._inner.grad = inner(value)
 
     def offsets(self) -> Tensor:
-        """Where each component begins in the ragged dimension of the values, and where the last one ends.
+        """The start of each component in the ragged dimension of the values, and the end of the last one.
 
         >>> torch.nested.nested_tensor([[1, 2], [3]], layout=torch.jagged).offsets()
         tensor([0, 2, 3])
@@ -220,7 +220,7 @@ class NestedTensor(WrappingTensor):
         return self._segments.offsets
 
     def lengths(self) -> Tensor | None:
-        """The sizes of the components, if they may end before the next one begins; else None, and `offsets().diff()` has them.
+        """The sizes of the components, if there may be gaps between them; else None: use `offsets().diff()`.
 
         >>> torch.nested.narrow(torch.ones(2, 5), 1, 0, torch.tensor([3, 2]), layout=torch.jagged).lengths()
         tensor([3, 2])
@@ -228,7 +228,7 @@ class NestedTensor(WrappingTensor):
         return self._segments.lengths
 
     def to_padded_tensor(self, padding: float, output_size: Any = None) -> Tensor:
-        """The components in one dense tensor, with a number behind those that are shorter.
+        """Convert to a dense tensor, with padding behind shorter components.
 
         >>> torch.nested.nested_tensor([[1, 2], [3]], layout=torch.jagged).to_padded_tensor(-1)
         tensor([[ 1,  2],
@@ -277,7 +277,7 @@ def plain(name: str) -> str:
 
 
 def inner(value: Any) -> Any:
-    """The values of a nested tensor; of arguments or lists, those of the items."""
+    """Replace nested tensors, also in arguments and lists, by their values."""
     if isinstance(value, NestedTensor):
         return value._inner
     if type(value) is dict:
@@ -286,7 +286,7 @@ def inner(value: Any) -> Any:
 
 
 def like(tensor: Any, result: Any, ragged_idx: int | None = None) -> Any:
-    """What a function gave for the values of a nested tensor, as nested tensors."""
+    """Wrap a function's results for the values of a nested tensor as nested tensors."""
     if isinstance(result, (list, tuple)):
         return type(result)(like(tensor, r, ragged_idx) for r in result)
     if not isinstance(result, Tensor):
@@ -297,7 +297,7 @@ def like(tensor: Any, result: Any, ragged_idx: int | None = None) -> Any:
 
 
 def dense_dim(name: str, tensor: Any, dim: Any) -> int:
-    """The dimension of the values for one of a nested tensor, which is not ragged."""
+    """Convert a dimension of a nested tensor, not the ragged one, to a dimension of its values."""
     own = wrap_existing_dim(dim, tensor.ndim)
     if own in (0, tensor._ragged_idx):
         raise RuntimeError(f"{name}(): not supported for NestedTensor on {'ragged dim' if own else 'dim=0'}")
@@ -307,7 +307,7 @@ def dense_dim(name: str, tensor: Any, dim: Any) -> int:
 def from_values(
     values: Tensor, offsets: Tensor, lengths: Any = None, ragged_idx: int = 1, least: Any = None, most: Any = None
 ) -> Any:
-    """A nested tensor over these values. It is no leaf, even if the values are."""
+    """A nested tensor over these values. It is not a leaf, even if the values are."""
     segments = Segments(offsets, lengths, values.shape[ragged_idx - 1], least, most)
     return NestedTensor(
         _nested_view_from_jagged(values) if values.requires_grad else values, segments, None, ragged_idx
@@ -315,7 +315,7 @@ def from_values(
 
 
 def from_components(components: Any, dim: int | None = None) -> Any:
-    """A nested tensor of dense ones, ragged along `dim` of those. It is no leaf if one of them requires a gradient."""
+    """A nested tensor of dense components, ragged along their dimension `dim`. It is not a leaf if one of them requires grad."""
     sizes = {component.shape for component in components}
     ragged = [d for d in range(components[0].dim()) if len({size[d] for size in sizes}) > 1]
     if len(ragged) > 1:
@@ -329,13 +329,13 @@ def from_components(components: Any, dim: int | None = None) -> Any:
 
 
 def members(tensor: Any) -> Tensor:
-    """The values without what belongs to no component."""
+    """The values without the gaps between components."""
     segments = tensor._segments
     return tensor._inner if segments.packed else tensor._inner.index_select(tensor._ragged_idx - 1, segments.index)
 
 
 def padded(tensor: Any, padding: Any, length: int) -> Tensor:
-    """The components in one dense tensor, of `length` along the ragged dimension."""
+    """The components padded to a dense tensor with `length` along the ragged dimension."""
     values, (batch, index) = members(tensor).movedim(tensor._ragged_idx - 1, 0), tensor._segments.where
     if length < tensor._segments.longest:
         kept = index < length
@@ -345,7 +345,7 @@ def padded(tensor: Any, padding: Any, length: int) -> Tensor:
 
 
 def from_padded(tensor: Any, dense: Tensor) -> Tensor:
-    """What `padded` undoes: the values for a nested tensor of the same sizes as another one."""
+    """The inverse of `padded`: the values of a nested tensor with the sizes of another one."""
     segments, dim = tensor._segments, tensor._ragged_idx
     values = dense.movedim(dim, 1)[segments.where]
     if not segments.packed:
