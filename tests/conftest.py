@@ -27,11 +27,6 @@ if importlib.util.find_spec("penlight") is None:
     )  # of what tests start
 
 
-# What is compiled is kept, whatever the environment says: pytest would rewrite all tests and some hundred processes that tests start would
-# compile Penlight at each run.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
 # Some virtual machines say that they have AMX, and refuse it: PyTorch dies of an illegal instruction there, unless it is told to do without.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
@@ -53,6 +48,11 @@ if sys.platform == "linux":
 
 import penlight
 from tests.sameness import transcript
+
+# What is compiled is kept, whatever the environment says: pytest would rewrite all tests and some hundred processes that tests start would
+# compile Penlight at each run.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 penlight.manual_seed(67280421310721)  # every run draws the same: a process that seeds nothing does not
 

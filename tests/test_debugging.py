@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import penlight as torch
+from penlight.autograd import hooks
 
 nn = torch.nn
 
@@ -84,6 +85,13 @@ def test_a_breakpoint_in_a_hook(tmp_path: Path) -> None:
 def test_stepping_through_a_generated_function(tmp_path: Path) -> None:
     shown = debug(tmp_path, "tbreak program.py:10\np x.exp()\ndebug x * x\ns\ns\ns\nll\nq\nq\n")
     assert "kernel__mul(" in shown or "kernel_mul(" in shown
+
+
+def test_stepping_into_a_node_that_runs_for_the_first_time(tmp_path: Path) -> None:
+    lines = Path(hooks.__file__).read_text().splitlines()
+    call = 1 + next(i for i, line in enumerate(lines) if "results = node.run_raw(grad, keep)" in line)
+    shown = debug(tmp_path, f"tbreak {hooks.__file__}:{call}\nc\ns\nll\nc\n")
+    assert "<penlight mul run_raw>(1)run_raw()" in shown and "multiply(grad, other)" in shown
 
 
 @pytest.mark.parametrize("module", ["penlight.autograd.node", "penlight.tensor", "penlight.ops"])

@@ -35,7 +35,7 @@ from ..kernels.numpy_warnings import hush, unhush
 from . import hooks
 from .accumulate import accumulate, accumulate_graph, accumulate_raw, join, require_leaf
 from .modes import NAMESPACE, count_picky, grad_mode, log
-from .node import NO_EDGE, ONE_OUTPUT, AccumulateGrad, Edge, Node
+from .node import NO_EDGE, READY, AccumulateGrad, Edge, Node
 
 _dispatch = lazy_import(globals(), "_dispatch", "..ops.machinery.dispatch")
 
@@ -215,18 +215,20 @@ def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node
             if type(root) is AccumulateGrad:
                 last[root] = NONE
             else:
+                root.prepare()  # type: ignore[union-attr]
                 visit(root)
     for node in order:  # grows during the loop
         for child, _ in node.next_functions:
             if child not in buffers:
                 kind = type(child)
-                if kind in ONE_OUTPUT:
+                if kind in READY:
                     buffers[child] = None
                     visit(child)
                 elif kind is AccumulateGrad:
                     buffers[child] = None
                     last[child] = node.seq
                 else:
+                    child.prepare()
                     buffers[child] = None if child.outputs == 1 else [None] * child.outputs
                     visit(child)
             elif child in last and last[child] > node.seq:

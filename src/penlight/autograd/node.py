@@ -167,6 +167,9 @@ class Node:
             raise TypeError("keyword arguments are not supported")
         return _engine.run_node(self, grads)
 
+    def prepare(self) -> None:
+        """Generate `run_raw` before the pass, if necessary, so that a debugger that steps into the node shows its rule."""
+
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         """The gradients of the inputs, as ndarrays, from those of the outputs; frees the saved values unless `keep`."""
         raise NotImplementedError
@@ -296,8 +299,8 @@ def set_grad(tensor: Tensor, grad: Tensor | None) -> None:
         edge[0]._grad = grad
 
 
-# Node classes with exactly one output: checking the class is cheaper than reading each node's `outputs`.
-ONE_OUTPUT: set[type[Node]] = set()
+# Node classes that certainly have one output and need no `prepare`. Testing the class is faster than asking each node.
+READY: set[type[Node]] = set()
 
 
 def walk(roots: list[Node]) -> Iterator[Node]:

@@ -390,6 +390,10 @@ class CopySlices(Node):
         self.view_shape, self.view_strides = part.shape, part.strides
         self.offset = 0 if replay is not None else _offset(part, array)
 
+    def prepare(self) -> None:
+        if isinstance(self.fn, Node):
+            self.fn.prepare()
+
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         fn = self._fn()
         if self.replay is not None:

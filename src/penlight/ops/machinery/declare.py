@@ -33,7 +33,7 @@ from ..._common.function_code import (
 )
 from ...autograd import modes, saved, views
 from ...autograd.modes import NAMESPACE
-from ...autograd.node import DEAD_END, FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
+from ...autograd.node import DEAD_END, FREED, NO_EDGE, READY, USED_TWICE, Freed, Node
 from ...kernels.copies.convert import cast, is_half
 from ...kernels.elementwise import apply, apply_into, apply_summed
 from ...kernels.elementwise.strategies import COSTLY, HALVES, LARGE, OUTER
@@ -201,8 +201,14 @@ class OpNode(Node):
     op: Op
     saved_slots: tuple[str, ...] = ()
 
+    def prepare(self) -> None:
+        if type(self).run_raw is OpNode.run_raw:
+            generate.compile_backward(self.op)
+            if self.op.outputs == 1 and self.op.kind != "multi":
+                READY.add(type(self))
+
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        generate.compile_backward(self.op)
+        self.prepare()
         return self.run_raw(grad, keep)
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
@@ -227,10 +233,7 @@ def node_class(op: Op) -> type[OpNode]:
         body["_saved_" + name] = property(_reader(op, want))
         if slot_kind(op, want) in ("input", "result"):
             body["_raw_saved_" + name] = property(_raw_reader(want))
-    made = type(op.node_name, (OpNode,), body)
-    if op.outputs == 1 and op.kind != "multi":
-        ONE_OUTPUT.add(made)
-    return made
+    return type(op.node_name, (OpNode,), body)
 
 
 def _torch_name(op: Op, want: str) -> str | None:

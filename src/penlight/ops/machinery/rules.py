@@ -17,7 +17,7 @@ import numpy as np
 
 from ...autograd import engine, modes, saved, views
 from ...autograd.modes import NAMESPACE, grad_mode, is_grad_enabled, sequence
-from ...autograd.node import DEAD_END, FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Edge, Freed, Node
+from ...autograd.node import DEAD_END, FREED, NO_EDGE, READY, USED_TWICE, Edge, Freed, Node
 from ...kernels.copies.convert import is_half
 from ...kernels.elementwise import apply
 from ...kernels.elementwise.strategies import HALVES, LARGE
@@ -304,7 +304,7 @@ def _leaf(tensor: Tensor) -> Tensor:
 @functools.cache
 def _class(name: str) -> type[BackwardPass]:
     made = type(name, (BackwardPass,), {"__slots__": (), "__module__": "torch.autograd.graph"})
-    ONE_OUTPUT.add(made)
+    READY.add(made)
     return made
 
 
