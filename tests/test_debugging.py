@@ -90,7 +90,7 @@ def test_stepping_through_a_generated_function(tmp_path: Path) -> None:
 def test_stepping_into_a_node_that_runs_for_the_first_time(tmp_path: Path) -> None:
     lines = Path(hooks.__file__).read_text().splitlines()
     call = 1 + next(i for i, line in enumerate(lines) if "results = node.run_raw(grad, keep)" in line)
-    shown = debug(tmp_path, f"tbreak {hooks.__file__}:{call}\nc\ns\nll\nc\n")
+    shown = debug(tmp_path, f"tbreak penlight/autograd/hooks.py:{call}\nc\ns\nll\nc\n")
     assert "<penlight mul run_raw>(1)run_raw()" in shown and "multiply(grad, other)" in shown
 
 
