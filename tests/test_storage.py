@@ -104,3 +104,32 @@ def test_storages_of_buffers_and_files(library, tmp_path):
         torch.FloatStorage.from_file(path + "x", False, 2)
     sizes = [sys.getsizeof(torch.zeros(n).untyped_storage()) for n in (2, 100)]
     assert sizes[1] - sizes[0] == 4 * 98
+
+
+@pytest.mark.parametrize("library", ["penlight", pytest.param("torch", marks=pytest.mark.parity)])
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_conversions_and_copies_of_storages(library):
+    torch = importlib.import_module(library)
+    floats, memory = torch.FloatStorage([1.5, 0.0]), torch.tensor([1.5]).untyped_storage()
+    assert (
+        floats.int().tolist() == [1, 0]
+        and floats.bool().tolist() == [True, False]
+        and floats.half().dtype == torch.float16
+    )
+    assert memory.float().tolist() == [0.0, 0.0, 192.0, 63.0] and memory.type() == "torch.storage.UntypedStorage"
+    assert floats.type() == "torch.FloatStorage" and floats.pickle_storage_type() == "FloatStorage"
+    copied = floats.clone()
+    assert copied.copy_(torch.FloatStorage([3.0, 4.0])).tolist() == [3.0, 4.0] and floats.tolist() == [1.5, 0.0]
+    assert not copied.is_shared() and memory.resize_(4) is memory
+    for target, source in ((floats, torch.FloatStorage(1)), (memory, torch.UntypedStorage([1]))):
+        with pytest.raises(RuntimeError, match=r"size does not match, self was \d bytes but src was \d bytes"):
+            target.copy_(source)
+
+
+def test_a_storage_keeps_its_size():
+    x = torch.arange(3.0)
+    with pytest.raises(NotImplementedError, match="a storage of size 12 keeps its size here"):
+        x.untyped_storage().resize_(0)
+    with pytest.raises(RuntimeError, match="requiring a storage size of 60 are out of bounds for storage of size 12"):
+        torch.empty(0).set_(x.untyped_storage(), 5, (10,), (1,))
+    assert x.tolist() == [0.0, 1.0, 2.0]

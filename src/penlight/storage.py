@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -55,7 +55,74 @@ def legacy_name(dtype: Any) -> str | None:
     return _LEGACY_NAMES.get(str(dtype).removeprefix("torch."))
 
 
-class UntypedStorage:
+class _Storage:
+    """What storages of bytes and of elements have in common."""
+
+    __slots__ = ()
+
+    _elements: np.ndarray
+
+    def __len__(self) -> int:
+        return self._elements.size
+
+    is_cuda = is_hpu = is_sparse = is_sparse_csr = False
+
+    def get_device(self) -> int:
+        """PyTorch's number for the CPU."""
+        return -1
+
+    def cpu(self) -> Self:
+        """Itself: it is on the CPU."""
+        return self
+
+    def to(self, device: Any, non_blocking: bool = False) -> Self:
+        """Itself if `device` is the CPU; there are no others."""
+        return self if penlight.device(device).type == "cpu" else self.cuda()
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Self:
+        """There is no CUDA: raises PyTorch's error for that."""
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    def share_memory_(self) -> Self:
+        """Accepted; processes of Penlight exchange copies."""
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether other processes see the same memory: no."""
+        return False
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is pinned for an accelerator: no."""
+        return False
+
+    def resizable(self) -> bool:
+        """Whether `resize_` gives it another size: no."""
+        return False
+
+    def resize_(self, size: int) -> Self:
+        """Itself, if that is its size; another is refused: tensors hold arrays, whose memory NumPy does not move."""
+        if size != self._elements.size:
+            raise NotImplementedError(
+                f"resize_: a storage of size {self._elements.size} keeps its size here. Tensor.resize_ gives a tensor other memory; "
+                "x.data = torch.empty(0) lets go of it"
+            )
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> Self:
+        """Overwrite with the bytes of another storage of the same size."""
+        ours, theirs = self._elements.view(np.uint8), source._elements.view(np.uint8)
+        if ours.size != theirs.size:
+            raise RuntimeError(f"size does not match, self was {ours.size} bytes but src was {theirs.size} bytes")
+        ours[:] = theirs
+        return self
+
+    def fill_(self, value: Any) -> Self:
+        """Set every element, or every byte."""
+        self._elements.fill(value)
+        return self
+
+
+class UntypedStorage(_Storage):
     """A piece of memory, as bytes: `size` of them, or a list of their values. `device` can only be the CPU.
 
     >>> storage = torch.UntypedStorage(4).fill_(1)
@@ -139,8 +206,6 @@ class UntypedStorage:
         """Where the memory is: the CPU, or nowhere."""
         return penlight.device("meta" if getattr(self, "_without_data", False) else "cpu")
 
-    is_cuda = is_hpu = is_sparse = is_sparse_csr = False
-
     def data_ptr(self) -> int:
         """The address of the first byte; 0 if there is none."""
         nowhere = self._bytes.size == 0 or getattr(self, "_without_data", False)
@@ -155,15 +220,10 @@ class UntypedStorage:
         return self._bytes.size
 
     size = nbytes
-    __len__ = nbytes
 
     def element_size(self) -> int:
         """The size of an element: one byte."""
         return 1
-
-    def get_device(self) -> int:
-        """PyTorch's number for the CPU."""
-        return -1
 
     def tolist(self) -> list[int]:
         """The bytes as ints."""
@@ -185,15 +245,9 @@ class UntypedStorage:
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
 
-    def fill_(self, value: int) -> UntypedStorage:
-        """Set every byte."""
-        self._bytes.fill(value)
-        return self
-
-    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
-        """Overwrite with the bytes of another storage of the same size."""
-        self._bytes[:] = source._bytes
-        return self
+    @property
+    def _elements(self) -> np.ndarray:  # type: ignore[override]
+        return self._bytes
 
     def clone(self) -> UntypedStorage:
         """A copy in memory of its own."""
@@ -209,31 +263,9 @@ class UntypedStorage:
         """Itself."""
         return self
 
-    def cpu(self) -> UntypedStorage:
-        """Itself: it is on the CPU."""
-        return self
-
-    def to(self, device: Any, non_blocking: bool = False) -> UntypedStorage:
-        """Itself if `device` is the CPU; there are no others."""
-        if penlight.device(device).type != "cpu":
-            raise AssertionError("Torch not compiled with CUDA enabled")
-        return self
-
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
-        """There is no CUDA: raises PyTorch's error for that."""
-        raise AssertionError("Torch not compiled with CUDA enabled")
-
-    def share_memory_(self) -> UntypedStorage:
-        """Accepted; processes of Penlight exchange copies."""
-        return self
-
-    def is_shared(self) -> bool:
-        """Whether other processes see the same memory: no."""
-        return False
-
-    def is_pinned(self, device: Any = None) -> bool:
-        """Whether the memory is pinned for an accelerator: no."""
-        return False
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of its class, or its bytes as elements of another class: see `TypedStorage.type`."""
+        return "torch.storage.UntypedStorage" if dtype is None else _converted(self, dtype)
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self.nbytes()
@@ -254,7 +286,7 @@ def _warn_of_removal() -> None:
     )
 
 
-class TypedStorage:
+class TypedStorage(_Storage):
     """A piece of memory as elements of a dtype: what `tensor.storage()` gives.
 
     `wrap_storage` is memory to use, an `UntypedStorage`; otherwise there is a length or a list of values, and new memory. `device` is
@@ -323,7 +355,7 @@ class TypedStorage:
         return object.__sizeof__(self) + self._untyped_storage.nbytes()
 
     @property
-    def _elements(self) -> np.ndarray:
+    def _elements(self) -> np.ndarray:  # type: ignore[override]
         return self._untyped_storage._bytes.view(self._dtype.np)
 
     @property
@@ -337,8 +369,6 @@ class TypedStorage:
         """Where the memory is: the CPU."""
         _warn_of_removal()
         return self._untyped_storage.device
-
-    is_cuda = is_sparse = False
 
     def untyped(self) -> UntypedStorage:
         """The same memory as bytes."""
@@ -393,23 +423,60 @@ class TypedStorage:
         _warn_of_removal()
         return iter(self._elements.tolist())
 
-    def fill_(self, value: Any) -> TypedStorage:
-        """Set every element."""
+    def clone(self) -> TypedStorage:
+        """A copy in memory of its own."""
         _warn_of_removal()
-        self._elements.fill(value)
-        return self
+        return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self._dtype, _internal=True)
 
-    def cpu(self) -> TypedStorage:
-        """Itself: it is on the CPU."""
-        return self
+    def pickle_storage_type(self) -> str:
+        """The name of its class in files."""
+        _warn_of_removal()
+        name = legacy_name(self._dtype)
+        if name is None:
+            raise KeyError(self._dtype)
+        return name
 
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
-        """There is no CUDA: raises PyTorch's error for that."""
-        raise AssertionError("Torch not compiled with CUDA enabled")
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of its class; or its elements, converted to those of another storage class or dtype.
+
+        >>> storage = torch.FloatStorage([1.5])
+        >>> storage.type(), storage.type("torch.IntStorage").tolist()
+        ('torch.FloatStorage', [1])
+        """
+        _warn_of_removal()
+        return f"torch.{self.pickle_storage_type()}" if dtype is None else _converted(self, dtype)
 
     def __repr__(self) -> str:
         kind = f"torch.storage.TypedStorage(dtype={self._dtype}, device=cpu) of size {self._size()}"
         return _listing(self._elements.tolist(), kind)
+
+
+def _converted(storage: _Storage, kind: Any) -> TypedStorage:
+    """Its elements as those of a dtype, or of a storage class or its name."""
+    if not isinstance(kind, penlight.dtype):
+        name = kind if isinstance(kind, str) else kind.__name__
+        kind = getattr(penlight, LEGACY_DTYPES[name.removeprefix("torch.")])
+    elements = penlight.empty(0, dtype=getattr(storage, "_dtype", penlight.uint8)).set_(storage)
+    return TypedStorage(wrap_storage=elements.to(kind, copy=True).untyped_storage(), dtype=kind, _internal=True)
+
+
+def _add_conversions() -> None:
+    """The methods `float`, `long`, ...: copies of the elements as those of another dtype."""
+    for name, dtype in LEGACY_DTYPES.items():
+        if dtype.startswith("complex"):
+            method = "complex_double" if dtype == "complex128" else "complex_float"
+        else:
+            method = name.removesuffix("Storage").lower()
+
+        def convert(self: _Storage, dtype: str = dtype) -> TypedStorage:
+            return _converted(self, getattr(penlight, dtype))
+
+        convert.__name__, convert.__qualname__ = method, f"_Storage.{method}"
+        convert.__doc__ = f"A copy of the elements as those of torch.{dtype}."
+        setattr(_Storage, method, convert)
+
+
+_add_conversions()
 
 
 def _new_storage(content: tuple[Any, ...], dtype: Any) -> UntypedStorage:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import penlight
+
 NO_MEMORY = """torch.zeros(2**44); torch.empty(2**22, 2**22); x.repeat(2**43); torch.nn.functional.pad(x, (2**44, 0)); torch.bincount(i, minlength=2**44);
     torch.repeat_interleave(x, 2**43); torch.vander(x, 2**43); torch.fft.fft(x, 2**44); torch.nn.ConstantPad1d(2**44, 0.0)(x)"""
 UNCOUNTABLE = "torch.zeros(2**62); torch.bincount(i, minlength=2**62); torch.vander(x, 2**62); torch.nn.functional.pad(x, (2**61, 0))"
@@ -31,3 +33,15 @@ def test_sizes_that_can_not_be(same, expressions):
             say(expression.strip(), *first_words(caught.value))
 
     same(program)
+
+
+def test_combinations_that_memory_cannot_hold():
+    with pytest.raises(RuntimeError, match="can't allocate memory: you tried to allocate 3999880000800000 bytes"):
+        penlight.combinations(penlight.arange(100_000), 3)
+    with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+        penlight.combinations(penlight.arange(1000), 30)
+
+
+def test_more_dimensions_than_numpy_has():
+    with pytest.raises(ValueError, match="maximum supported dimension for an ndarray is currently 64, found 65"):
+        penlight.zeros([1] * 65)

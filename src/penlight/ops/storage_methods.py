@@ -22,7 +22,7 @@ from .machinery.declare import install_method, method
 from .machinery.guards import c_name, need_countable, refuse_tangents
 from .machinery.in_place import in_place_view, refuse_inference
 from .pointwise.arithmetic import scalar_like
-from .shape.strided import as_strided
+from .shape.strided import as_strided, check_window
 
 __all__ = ["as_strided_", "from_dlpack", "resize_as_", "to_dlpack"]
 
@@ -158,10 +158,11 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
             return input
         flat = _flat_memory(memory)
     else:
-        untyped = source if hasattr(source, "_bytes") else source.untyped()
+        untyped = source if hasattr(source, "_bytes") else source._untyped_storage
         flat = untyped._bytes.view(input.dtype.np)
     shape = (flat.size,) if size is None else tuple(size)
     steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))] if stride is None else list(stride)
+    check_window(shape, tuple(steps), storage_offset, flat.itemsize, flat.nbytes)
     input._array = views.strided_window(flat, shape, tuple(s * flat.itemsize for s in steps), storage_offset)
     return input
 

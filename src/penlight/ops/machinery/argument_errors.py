@@ -435,7 +435,7 @@ def memory_error(error: Exception) -> RuntimeError | None:
     return None
 
 
-_OVERFLOWS = ("array is too big", "Maximum allowed dimension exceeded", "maximum supported dimension")
+_OVERFLOWS = ("array is too big", "Maximum allowed dimension exceeded")
 
 
 def with_numbers(name: str, call: Call) -> Call | None:

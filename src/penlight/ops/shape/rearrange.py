@@ -25,7 +25,7 @@ from ...size import Size
 from ...tensor import Tensor, wrap
 from ..machinery.arguments import as_int, broadcast_shape, wrap_dim
 from ..machinery.declare import linear, method
-from ..machinery.guards import not_implemented, unrecorded, unrecorded_view
+from ..machinery.guards import need_countable, not_implemented, unrecorded, unrecorded_view
 from ..machinery.op import traits
 from .joining import _check_list, flipped, stack
 from .views import _expand, _view
@@ -271,7 +271,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 def _combined(n: int, r: int, with_replacement: bool) -> np.ndarray[Any, Any]:
     """The indices of all combinations, in lexicographic order."""
     rows = (combinations_with_replacement if with_replacement else choices)(range(n), r)
-    return np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, r)
+    count = math.comb(n + r - 1 if with_replacement else n, r)
+    need_countable((count, r), 8)
+    return np.fromiter(chain.from_iterable(rows), np.int64, count * r).reshape(-1, r)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **more: Any) -> Tensor:
