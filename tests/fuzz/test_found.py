@@ -1123,3 +1123,39 @@ def test_cropped_copies_keep_the_order_of_memory() -> None:
     x = torch.zeros(2, 3, 2, requires_grad=True)
     (slope,) = torch.autograd.grad(torch.fft.fft(x, n=3, dim=0).abs().sum(), x)
     assert slope.stride() == (1, 4, 2)
+
+
+def test_a_view_retains_its_gradient_until_its_history_is_another() -> None:
+    base = torch.ones(3, requires_grad=True) * 1
+    view = base[:2]
+    view.retain_grad()
+    before = (view * 2).sum()
+    base.add_(1)
+    before.backward(retain_graph=True)
+    assert view.grad is not None and view.grad.tolist() == [2.0, 2.0] and view.retains_grad
+    (view * 3).sum().backward(retain_graph=True)  # through the view's new history, which retains it now
+    assert view.grad.tolist() == [5.0, 5.0]
+    before.backward()
+    assert view.grad.tolist() == [5.0, 5.0]
+
+
+def test_stft_pads_before_it_looks_at_return_complex() -> None:
+    refused(
+        "Padding size should be less than the corresponding input dimension",
+        lambda: torch.stft(torch.ones(3), 8, window=torch.ones(8)),
+    )
+
+
+@pytest.mark.parametrize("name", ["scatter", "scatter_add"])
+def test_scatter_takes_a_scalar_for_a_vector_of_one(name: str) -> None:
+    for x in (torch.tensor([1.0, 2.0]), torch.tensor(1.0)):
+        first = x.reshape(-1)[0].item() * (name == "scatter_add")
+        src = torch.tensor([5.0, 6.0, 7.0], requires_grad=True)
+        for index in (torch.tensor(0), torch.tensor([0])):
+            result = getattr(x, name)(0, index, src)
+            assert result.shape == x.shape and result.reshape(-1)[0].item() == first + 5.0
+            (slope,) = torch.autograd.grad(result.sum(), src)
+            assert slope.tolist() == [1.0, 0.0, 0.0]
+        none = torch.zeros(0, dtype=torch.int64)
+        assert torch.equal(getattr(x, name)(0, none, src.detach()), x) and torch.equal(x.scatter(0, none, 7.0), x)
+        refused("no larger size than src", lambda x=x: getattr(x, name)(0, torch.tensor([0, 0]), torch.tensor(1.0)))

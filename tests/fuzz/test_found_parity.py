@@ -63,6 +63,10 @@ CASES = [
       for a in ("bool", "float32", "complex64") for p in (2, "-float('inf')")],
     *[f"t.linalg.vector_norm(t.tensor([1, 2]).to(t.{a}), dtype=t.{b})" for a in ("int64", "float32", "complex64") for b in ("float16", "float64", "int32", "complex128")],
     "t.masked.logsumexp(t.tensor([1 + 2j, 2j]), mask=t.tensor([True, True]), dtype=t.float64)",
+    *[f"t.{x}.{f}(0, t.{i}, t.{s})" for x in ("arange(5.0)", "tensor(1.0)") for f in ("scatter", "scatter_add") for s in ("tensor(2.0)", "arange(1.0, 6.0)")
+      for i in ("tensor(0)", "tensor([0])", "tensor([0, 0])", "zeros(5, dtype=t.int64)", "zeros(0, dtype=t.int64)")],
+    "t.tensor(1.0).scatter(0, t.zeros(0, dtype=t.int64), 7.0)",
+    *[f"t.nn.functional.l1_loss(t.ones(2), t.ones({s}, dtype=t.bool))" for s in ("()", "2")],
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ KNOWN = {
     "Tensor.fill_diagonal_": ("empty", _ORDER), "unflatten": ("0-d", _ORDER), "view_as_complex": ("float16 empty sliced transposed", _NO_CHALF), "linalg.ldl_solve": ("int bool", _ORDER),
     "linalg.matrix_exp": ("float16 bfloat16", "NaN in PyTorch"), "matrix_exp": ("float16 bfloat16", "NaN in PyTorch"), "hash_tensor": ("empty", _MORE),
     "norm_except_dim": ("0-d", _MORE), "slice_inverse": ("", "an inner function that reads memory it does not own"), "Tensor.stride": ("empty", "NumPy's strides of empty arrays"),
-    "Tensor.resize_": ("0-d", "uninitialised memory"), "nn.functional.bilinear": ("bool", _MORE), "nn.functional.conv2d": ("int", _MORE),
+    "Tensor.resize_": ("0-d", "uninitialised memory"), "nuclear_norm": ("expanded", "singular vectors of the value 0 are not determined"), "nn.functional.bilinear": ("bool", _MORE), "nn.functional.conv2d": ("int", _MORE),
     "nn.functional.conv_transpose2d": ("empty", _MORE), "nn.functional.adaptive_avg_pool2d": ("0-d", _ORDER),
     "nn.functional.adaptive_max_pool1d": ("empty", _MORE), "nn.functional.adaptive_max_pool2d": ("0-d empty", _MORE), "nn.functional.adaptive_max_pool3d": ("empty", _MORE),
     "nn.functional.adaptive_avg_pool3d": ("empty", _MORE), "nn.functional.pixel_unshuffle": ("empty", "PyTorch keeps the sizes of empty images"),

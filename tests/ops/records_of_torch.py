@@ -48,6 +48,7 @@ SAMPLES = {
 OPTIONS = {
     "ctc_loss": {"second": False, "smooth": False, "dual": False},  # of normalised probabilities; once differentiable
     "rms_norm": {"node": False},  # one node here, several there
+    "nn.functional.multi_head_attention_forward": {"rtol": 4},  # the gradient of the keys' bias is 0, up to rounding
 }
 for _name, _samples in SAMPLES.items():
     if _name not in RECORDS:

@@ -49,7 +49,9 @@ class View:
     origin: tuple[str, int] | None = None  # the op's name and output number when its edge went stale
     own: Edge = NO_EDGE  # its edge as a leaf, if it was told to require grad while its base did not
     stale = False  # its memory was written to while its base did not require grad
-    retaining = False  # retain_grad() was called before its edge went stale: the new edge inherits it
+    retained: tuple[weakref.ref[Node], int] | None = (
+        None  # where it retains its gradient until its stale edge is regenerated
+    )
 
     base: Tensor
     creation: int
@@ -197,8 +199,8 @@ def _make_stale(view: Tensor) -> None:
         info.own = view._edge
         node = None
     info.origin = None if node is None else (node.label(), nr)
-    if node is not None and node._hooks is not None and node._hooks.retain.pop(nr, None) is not None:
-        info.retaining = True
+    if node is not None and node._hooks is not None and nr in node._hooks.retain:
+        info.retained = (weakref.ref(node), nr)
     del view._edge
 
 
@@ -240,8 +242,11 @@ def settle(tensor: Tensor) -> Edge:
     refuse_rewrite(tensor, info, "its base or another view of its base has been")
     tensor._edge = edge = _regenerate(tensor, info, base_edge)
     info.stale = False
-    if info.retaining:
-        info.retaining = False
+    if info.retained is not None:
+        old, nr = info.retained[0](), info.retained[1]
+        if old is not None and old._hooks is not None:
+            old._hooks.retain.pop(nr, None)
+        info.retained = None
         tensor.retain_grad()
     return edge
 

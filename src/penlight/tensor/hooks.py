@@ -51,7 +51,7 @@ class Hooked:
         try:
             node, nr = self._edge
         except AttributeError:
-            return self._view.retaining
+            return self._view.retained is not None
         return node is not None and node._hooks is not None and nr in node._hooks.retain
 
     def register_hook(self: Any, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:

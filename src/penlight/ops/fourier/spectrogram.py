@@ -117,8 +117,8 @@ def stft(
         raise RuntimeError("stft align_to_window should only be set when center = false")
     hop_length = n_fft >> 2 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
-    as_complex = _complex_wanted(input, window, return_complex)
     x = _centred(input, n_fft, pad_mode) if center and n_fft > 0 else input
+    as_complex = _complex_wanted(input, window, return_complex)
     call = _spoken(
         "stft", x, n_fft=n_fft, hop_length=hop_length, win_length=win_length, window=window, normalized=normalized, onesided=onesided,
         return_complex=return_complex, align_to_window=align_to_window,

@@ -125,10 +125,10 @@ def gather(
 
 
 def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
-    out = input.copy()
     if input.ndim == 0:
-        _check_bounds(index, 1, 0)
-        return np.asarray(src, input.dtype).reshape(-1)[0] if index.size else out
+        src = src.reshape(-1) if isinstance(src, np.ndarray) else src
+        return _scatter_array(input.reshape(1), 0, index.reshape(-1), src).reshape(())
+    out = input.copy()
     _check_bounds(index, input.shape[dim], dim)
     shape, size = input.shape, index.shape
     if isinstance(src, np.ndarray) and src.ndim and src.shape != size:
@@ -182,8 +182,7 @@ both("fill_up", _fill_up, _fill_up_graph)
 
 def _scatter_add_array(input: Any, dim: int, index: Any, src: Any) -> Any:
     if input.ndim == 0:
-        _check_bounds(index, 1, 0)
-        return (input + (src.sum() if index.size else 0)).astype(input.dtype)
+        return scatter_add_array(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())
     return scatter_add_array(input, dim, index, src)
 
 
@@ -197,7 +196,7 @@ def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: A
     shape, where = input._array.shape, index._array.shape
     dim = wrap_dim(dim, len(shape))
     if not index._array.size and len(where) != len(shape):  # it writes nothing, whatever its shape
-        where = (0,) * len(shape)
+        where = (0,) * (len(shape) or 1)
         index = wrap(np.zeros(where, np.int64))
         src = src.reshape(-1)[:0].reshape(where) if isinstance(src, Tensor) else src
     _check_index(index, name)
@@ -211,12 +210,16 @@ def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: A
             raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     else:
         given = where
-    for d, (i, n, s) in enumerate(zip(where, shape, given)):
+    for d, (i, n, s) in enumerate(zip(where or (1,), shape or (1,), given or (1,))):
         if (d != dim and i > n) or i > s:
             beside = f" and to be no larger size than src {list(given)}" if isinstance(src, Tensor) else ""
             raise RuntimeError(
                 f"Expected index {list(where)} to be no larger than self {list(shape)} apart from dimension {dim}{beside}"
             )
+    if shape and not where:
+        index = index.reshape(1)
+    if isinstance(src, Tensor) and len(given) != index.dim():
+        src = src.reshape(-1)[: index.numel()].reshape(tuple(index.shape))
     return input, dim, index, src
 
 

@@ -21,6 +21,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable
 from ..machinery.guards import cannot_cast, not_implemented
 from ..machinery.op import traits
+from ..pointwise.arithmetic import no_bools
 from ..pointwise.elementary import where
 from ..special.functions import xlogy
 from . import smooth_activation as _nonlinear  # noqa: F401  declares `_logsigmoid`
@@ -138,6 +139,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
     """
     number = reduction_number(reduction, size_average, reduce)
     if input._array.shape != target._array.shape:
+        no_bools({"input": input, "other": target})  # which the common dtype would hide
         input, target = same_shape(input, target)
     losses = (input - target).abs()
     return reduce_values(losses, number) if weight is None else _weighted(losses, weight, number, input)
