@@ -356,6 +356,25 @@ def test_box_muller_at_the_ends() -> None:
     np.testing.assert_allclose(samples[8:], radius * np.sin(angle), atol=2e-6)
 
 
+def test_few_normal_samples_are_those_of_one_fill(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn() -> tuple[list[np.ndarray], np.ndarray]:
+        engine = Engine(7)
+        made = [
+            normal.normal(engine, (n,), F32, mean)
+            for mean in (0.0, 1.5)
+            for n in (16, 17, 100, 31, 3, 240, 500, 128) * 5
+        ]
+        return made, engine.get_state()
+
+    monkeypatch.setattr(normal.native, "available", lambda: False)
+    samples, state = drawn()
+    monkeypatch.setattr(normal, "_fill_ahead", lambda engine, out: False)
+    wanted, wanted_state = drawn()
+    for got, want in zip(samples, wanted, strict=True):
+        np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(state, wanted_state)
+
+
 def test_c_library_functions_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = normal.normal(Engine(1), (100,), F64), samplers.exponential(Engine(1), (4, 5), F64)
     monkeypatch.setattr(normal, "_FUNCTIONS", {})

@@ -50,6 +50,26 @@ def test_samples_and_state_are_those_of_python(sampler, size, skip, monkeypatch)
     assert np.array_equal(state, wanted_state)
 
 
+@needs_native
+@pytest.mark.parametrize("shapes", [[1.0], [1.0, 1.2, 5.0], [30.0, 9e4], [1e6, 2.0]])
+@pytest.mark.parametrize(("size", "skip"), [(1, 0), (1, BLOCK - 1), (7, 1), (300, 17), (5000, 3)])
+def test_gamma_trials_at_once_are_those_one_by_one(shapes, size, skip, monkeypatch):
+    def made():
+        engine = Engine(size)
+        engine.raw(skip)
+        shape = np.random.default_rng(size).choice(shapes, size)
+        return [
+            rejection.standard_gamma(engine, shape.astype(dtype)) for dtype in ("f8", "f4", "f8")
+        ], engine.get_state()
+
+    samples, state = made()
+    in_python(monkeypatch)
+    plain, plain_state = made()
+    for got, wanted in zip(plain, samples, strict=True):
+        assert np.array_equal(got, wanted)
+    assert np.array_equal(state, plain_state)
+
+
 def test_what_needs_no_draws_takes_none():
     engine = Engine(0)
     engine.raw(BLOCK - 1)  # one is left, too few for a sample

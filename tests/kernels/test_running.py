@@ -102,3 +102,20 @@ def test_running_extrema_with_ties_and_nan(shape, dim, dtype, monkeypatch):
             if executable.available() and y.dtype.kind == "f":
                 known = ~np.isnan(values)
                 np.testing.assert_array_equal(np.signbit(values)[known], np.signbit(wanted_values)[known])
+
+
+@pytest.mark.parametrize("size", [128, 129, 1000, 1024])
+@pytest.mark.parametrize("ufunc", [np.maximum, np.minimum])
+def test_running_extrema_in_blocks_are_those_one_by_one(size, ufunc):
+    x = np.random.default_rng(size).standard_normal(size).cumsum().astype("f4")
+    for y in (x, -x, np.zeros(size), np.arange(size), np.where(x > x[-200:].max(), np.nan, x)):
+        np.testing.assert_array_equal(scan._extrema_in_blocks(y, ufunc), ufunc.accumulate(y))
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply])
+def test_running_sums_in_blocks_are_those_of_the_whole(ufunc, either_way, monkeypatch):
+    x = (1 + np.random.default_rng(0).standard_normal(1000) / 30).astype("f4")
+    whole = scan.running(x, 0, ufunc)
+    monkeypatch.setattr(scan, "_BLOCK", 90)
+    np.testing.assert_array_equal(scan.running(x, 0, ufunc), whole)
+    assert not np.signbit(scan.running(np.full(100, -0.0, "f4"), 0, np.add)).any()

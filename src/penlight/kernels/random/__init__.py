@@ -27,4 +27,7 @@ MOST_FROM_BLOCK = (
 LEAST_FOR_ALL = (
     64  # samples by rejection: draws are made for all that are left, at most for so many each; fewer go one by one
 )
+MOST_AT_ONCE = (
+    2048  # for trials that NumPy makes at once, half of which are made again where one takes no uniform number
+)
 FEW_SWAPS = 512  # of a permutation that Python makes one after the other; for more, sorting them takes less time

@@ -97,6 +97,7 @@ class Engine:
     # Note [Uniform samples ahead]
     # A small draw takes NumPy longer to call than to compute. So the whole block is turned to samples at the first of
     # them, float32 of one word each (`ahead24`) or float64 of two (`ahead53`), and the draws that follow are slices of those.
+    # Without machine code `_normals` are likewise normal samples of float32, of each word and the eighth behind it: `_fill_ahead` in normal.py.
     #
     # Note [No draw twice]
     # Threads share the default generator. Whoever moves on in the stream holds `lock`, so that no two of them get the same draws. A block
@@ -110,6 +111,7 @@ class Engine:
         "_memory",
         "_next",
         "_normal",
+        "_normals",
         "_seed",
         "_singles",
         "_words",
@@ -145,6 +147,7 @@ class Engine:
         self._float_normal: float | None = None
         self._singles: tuple[np.ndarray, np.ndarray] = (_NOTHING, _NOTHING)  # Note [Uniform samples ahead]
         self._doubles: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)
+        self._normals: tuple[np.ndarray, np.ndarray] = (_NOTHING, _NOTHING)
         return self
 
     def seed(self) -> int:

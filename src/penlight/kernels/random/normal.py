@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .. import native
 from ..fma import fma32, fma64
-from .box_muller import box_muller32
-from .engine import Engine, one_at_a_time
+from .box_muller import InNumPy, box_muller32, samples
+from .engine import BLOCK, Engine, one_at_a_time
 from .uniform import Shape, fill24, fill53, is_floating, narrow, not_implemented
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -68,7 +69,8 @@ def normal(
         if scaled is not flat:
             flat[...] = scaled
     elif flat.dtype.itemsize == 4:
-        _fill_long(engine, flat, fill24, box_muller32)
+        if native.available() or not _fill_ahead(engine, flat):
+            _fill_long(engine, flat, fill24, box_muller32)
         _scale32(flat, mean, std)
     else:
         flat[...] = _fill_rounded(engine, flat.size, mean, std)
@@ -192,6 +194,25 @@ def _fill_long(
         transform(longer)
         out[:whole] = longer[:whole]
         out[-16:] = longer[whole:]
+
+
+@one_at_a_time
+def _fill_ahead(engine: Engine, out: np.ndarray) -> bool:
+    """The same as `_fill_long` from what the engine's block gives for pairs of words eight apart; False if its rest is too short."""
+    whole, start = out.size & ~15, engine._next
+    uniform = engine.ahead24(out.size if out.size == whole else out.size + 16)
+    if uniform is None:
+        return False
+    words, made = engine._normals
+    if words is not engine._words:
+        of_words = engine._singles[1]
+        made = np.empty((2, BLOCK), np.float32)
+        made[:, :-8] = samples(InNumPy, of_words[:-8], of_words[8:])
+        engine._normals = engine._words, made
+    for part, at in ((out[:whole], start), (out[-16:], start + out.size)):
+        if at < engine._next:
+            part.reshape(-1, 2, 8)[...] = made[:, at : at + part.size].reshape(2, -1, 16)[:, :, :8].transpose(1, 0, 2)
+    return True
 
 
 def _fill_rounded(engine: Engine, n: int, mean: float, std: float) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Gamma, Dirichlet, Poisson and binomial samples, draw for draw as PyTorch's CPU kernels make them.
 
-How many draws one sample takes depends on the draws themselves, so each starts where the one before ended: NumPy does not help. These go sample by
-sample, in machine code that the compiler makes of the functions below. Where no machine code runs, Python calls the same functions.
+How many draws one sample takes depends on the draws themselves, so each starts where the one before ended. These go sample by sample, in machine code
+that the compiler makes of the functions below. Where no machine code runs, Python calls the same functions, but for most gamma samples: Note [Trials at once].
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 
 from ..compiler.loops import checked, compile_loops
 from ..numpy_warnings import silent
-from . import LEAST_FOR_ALL, MOST_FROM_BLOCK
+from . import LEAST_FOR_ALL, MOST_AT_ONCE, MOST_FROM_BLOCK
 from .engine import BLOCK, Engine, one_at_a_time
+from .normal import libm
 from .uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
 
 Doubles: TypeAlias = Any  # arrays of float64, or lists
@@ -99,6 +100,10 @@ def _kernel(sample: Any) -> Any:
         return compiled
 
     def run(begin: int, end: int, table: Any, draws: Any, out: Any, state: Any, size: int, count: int) -> None:
+        if sample is _gamma:
+            d = table.reshape(-1, width)[: count // 2 + 1]  # each sample takes two draws or more
+            if not d[:, 1].any() and d[:, 3].min() >= _LEAST_SHAPE and d[:, 3].max() <= _MOST_SHAPE:
+                return _gammas(d[:, 3], draws[:count], out.reshape(-1), state)
         reader = _Iterated(draws[:count].tolist(), state.item(0))
         rows, made, left, kept = table.reshape(-1), [], count, reader.kept
         try:
@@ -223,11 +228,71 @@ def _gamma(reader: Reader, table: Doubles, at: int) -> float:
         if y <= 0:
             continue
         v = y * y * y
-        u = 1.0 - reader.uniform()
-        xx = x * x
-        if u < 1.0 - _SQUEEZE * xx * xx or math.log(u) < 0.5 * xx + d * (1.0 - v + math.log(v)):
+        if _is_accepted(x, v, 1.0 - reader.uniform(), d):
             return scale * d * v
     return 0.0
+
+
+def _is_accepted(x: float, v: float, u: float, d: float) -> bool:
+    xx = x * x
+    return u < 1.0 - _SQUEEZE * xx * xx or math.log(u) < 0.5 * xx + d * (1.0 - v + math.log(v))
+
+
+# Note [Trials at once]
+# A trial of a gamma sample takes a normal and a uniform number. Two trials take four draws: two make the normal numbers, then there is a uniform number for
+# each. So NumPy makes many trials before it is known which sample each is for. With y = 1 + x / sqrt(9 d), the bound of log(u) grows with d: its derivative,
+# 1 - y**3 + 3 log(y) - 3/2 (y - 1) (1/y - y**2), is 0 at y = 1, falls below and rises above. A trial that the smallest d accepts is therefore accepted
+# whichever sample it is for; Python judges the others, one in twenty, each with the d of its sample. Where y <= 0 no uniform number is taken, and the trials
+# that follow are made again from there. Samples that begin with a draw of their own, those of shapes below 1, are shifted at each rejected trial: they go one by one.
+
+_LEAST_SHAPE, _MOST_SHAPE = 2.0 / 3.0 - 1e-6, 1e5  # of d; beyond, the bound is rounded by more than the margin
+_MARGIN = 1e-9
+
+
+def _gammas(d: np.ndarray, draws: np.ndarray, out: np.ndarray, state: np.ndarray) -> None:
+    """`samples` of `_gamma` for numbers d, as far as the draws go."""
+    at, row, kept, least = 0, 0, state.item(0), d.min().item()
+    while row < d.size:
+        early = 1 if kept == kept else 0  # a trial whose normal number is there already
+        rest = draws[at + early : at + early + MOST_AT_ONCE]
+        end = early + rest.size // 4 * 2 + rest.size % 4 // 3
+        if not end or at == draws.size:
+            break
+        fours = np.zeros((-(-rest.size // 4), 4))
+        fours.reshape(-1)[: rest.size] = rest
+        angle, radius = fours[:, 0] * (2.0 * math.pi), -fours[:, 1]
+        radius = np.sqrt(-2.0 * libm("log1p")(radius, radius))
+        x = np.full(early + 2 * len(fours), kept)
+        x[early::2] = radius * libm("cos")(angle, np.empty_like(angle))
+        x[early + 1 :: 2] = radius * libm("sin")(angle, np.empty_like(angle))
+        u = 1.0 - np.concatenate((draws[at : at + early], fours[:, 2:].reshape(-1)))[:end]
+        v = (1.0 + (1.0 / math.sqrt(9.0 * least)) * x[:end]) ** 3
+        with silent():
+            sure = np.log(u) < 0.5 * x[:end] ** 2 + least * (1.0 - v + np.log(v)) - _MARGIN
+        rejected: list[int] = []
+        shifted = 0
+        for trial in (~sure).nonzero()[0].tolist():
+            i = row + trial - len(rejected)
+            if i >= d.size:
+                break
+            y = 1.0 + (1.0 / math.sqrt(9.0 * d.item(i))) * x.item(trial)
+            if y <= 0:
+                end, shifted = trial, 1
+                break
+            if not _is_accepted(x.item(trial), y * y * y, u.item(trial), d.item(i)):
+                rejected.append(trial)
+        accepted = np.delete(np.arange(end), rejected)[: d.size - row]
+        part = d[row : row + accepted.size]
+        y = 1.0 + (1.0 / np.sqrt(9.0 * part)) * x[accepted]
+        out[row : row + accepted.size] = part * (y * y * y)
+        row += accepted.size
+        if row == d.size:
+            end, shifted = int(accepted[-1]) + 1, 0
+        # The draws of what is over: 4 of each two trials, 3 of one, 2 of a normal number without a trial.
+        normals, trials = end + shifted - early, max(end - early, 0)
+        at += min(end, early) + (normals + 1) // 2 * 2 + trials
+        kept = x.item(end + shifted) if normals % 2 else math.nan
+    state[:] = kept, row, at
 
 
 def _power(base: float, exponent: float) -> float:

@@ -17,6 +17,8 @@ from ..waiting_threads import over
 
 _LEAST_COMPILED = 1 << 11  # elements: for fewer, NumPy is as fast
 _LEAST_EXTREMA = 1 << 8  # the same for running extrema, for dtypes with machine code
+_BLOCK = 1 << 15  # elements of float32 that are widened at a time, to stay in the cache
+_LEAST_IN_BLOCKS = 1 << 13  # elements whose extrema NumPy looks for in blocks
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -29,6 +31,14 @@ def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
             return result
     token = hush()
     try:
+        if x.ndim == 1 and x.size > _BLOCK and x.dtype == _SINGLE:
+            made, before = np.empty_like(x), ufunc.identity
+            for start in range(0, x.size, _BLOCK):
+                part = x[start : start + _BLOCK].astype(_DOUBLE)
+                part[0] = ufunc(before, part[0])
+                ufunc.accumulate(part, out=part)
+                made[start : start + _BLOCK], before = part, part[-1]
+            return made
         found = ufunc.accumulate(x, dim, dtype=_DOUBLE if x.dtype == _SINGLE else None)
         if ufunc is np.add:
             found += 0.0  # PyTorch's sums begin with 0, so that they are never -0
@@ -54,7 +64,7 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
         found = _compiled_extrema(x, dim, ufunc is np.maximum)
         if found is not None:
             return found
-    values = ufunc.accumulate(x, dim)
+    values = _extrema_in_blocks(x, ufunc) if x.ndim == 1 and x.size >= _LEAST_IN_BLOCKS else ufunc.accumulate(x, dim)
     reached = values == x
     if x.dtype.kind == "f" or is_half(x.dtype):
         reached |= np.isnan(x)
@@ -69,6 +79,22 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
     )
     np.maximum.accumulate(indices, dim, out=indices)
     return values, indices
+
+
+def _extrema_in_blocks(x: np.ndarray, ufunc: np.ufunc) -> np.ndarray:
+    """`ufunc.accumulate` of a vector. NumPy reduces a block several elements at a time, and accumulates one by one: only blocks that change the extremum."""
+    width = 128
+    whole = x.size // width * width
+    blocks, values = x[:whole].reshape(-1, width), np.empty_like(x)
+    best = ufunc.accumulate(ufunc.reduce(blocks, 1))  # up to the end of each block
+    new = np.concatenate(([0], (best[1:] != best[:-1]).nonzero()[0] + 1))  # each NaN is new
+    made = ufunc.accumulate(blocks[new], 1)
+    ufunc(made[1:], best[new[1:] - 1, None], made[1:])
+    filled = values[:whole].reshape(-1, width)
+    filled[...] = best[:, None]
+    filled[new] = made
+    values[whole:] = ufunc(ufunc.accumulate(x[whole:]), best[-1])
+    return values
 
 
 def _compiled_extrema(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:

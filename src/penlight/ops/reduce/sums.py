@@ -311,6 +311,12 @@ def _prod_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
         product = reduce_compiled(input, "prod", dim, keepdim)
         if product is not None:
             return product
+        if input.flags.c_contiguous and (dim is None or len(dim) == input.ndim):
+            # NumPy multiplies rows with SIMD, and the elements of a vector one by one.
+            flat, width = input.reshape(-1), 512
+            whole = flat.size // width * width
+            rows = np.multiply.reduce(flat[:whole].reshape(-1, width), 0)
+            return np.concatenate((rows, flat[whole:])).prod().reshape((1,) * input.ndim if keepdim else ())
     return input.prod(axis=dim, keepdims=keepdim, dtype=np.int64 if input.dtype.kind in "biu" else None)
 
 
