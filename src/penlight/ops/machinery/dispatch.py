@@ -91,6 +91,9 @@ def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     seen = modes.log.get()
     if seen is None:
         return _enter(op, arguments, out)
+    level = interpreter(arguments, out)
+    if level is not None and level.batching:
+        return level.run(op, arguments, out)  # which reports the ops on physical tensors
     return seen.on_op(op, arguments, functools.partial(_enter, op, arguments, out), False)
 
 
