@@ -182,6 +182,7 @@ class Log(Listener):
         self._made = _ByIdentity()  # results without grad: their line and their cuts
         self._underived: dict[tuple[Any, ...], tuple[Event, ...]] = {}  # results without derivative, by op and line
         self._written = _ByIdentity()  # memory: its writes, and the last version of each
+        self._updated = _ByIdentity()  # parameters: the kinds that an optimiser made in them
         self._uses = _ByIdentity()  # leaves: the first line that used each
         self._reached = _ByIdentity()  # leaves: the line of the last backward pass
         self._running: tuple[Any, bool] | None = None  # the running op, and whether it is in-place
@@ -413,6 +414,19 @@ class Log(Listener):
             known = written.get(id(memory))
             versions = written.put(memory, {}) if known is None else known[1]
             versions[event] = tensor._vc[0]  # type: ignore[index]  # of a tensor that has a version
+        if self.sees_nodes and self._running is None:
+            for tensor in tensors:
+                if tensor.requires_grad and (kinds := not_finite(tensor._array)):
+                    self._on_updated(tensor, kinds, line)
+
+    def _on_updated(self, parameter: Tensor, kinds: Set[str], line: Line | None) -> None:
+        """Record that an optimiser made NaN or infinity in a parameter, once, and unless its gradient has it."""
+        known = self._updated.of(parameter) or self._updated.put(parameter, set())
+        for kind in kinds - known - kinds_in(parameter.grad):
+            known.add(kind)
+            operands = [("gradient", parameter.grad), ("parameter after the step", parameter)]
+            told = [f"  {name}: {contents(t._array)}\n" for name, t in operands if t is not None]
+            self._on_born(kind, "step() of an optimiser", "gradients", told, line)
 
     # ----- What errors and `explain` ask ------------------------------------------------------------------------------
 
