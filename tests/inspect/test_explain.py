@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,24 @@ from penlight._cli import run
 
 def explained(x: object) -> str:
     return str(torch.inspect.explain(x))
+
+
+class Sign(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        sign = (x * 1).sign()
+        ctx.mark_non_differentiable(sign)
+        return sign
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x.detach() * x
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        return grad
 
 
 @pytest.mark.parametrize(
@@ -38,6 +57,10 @@ def explained(x: object) -> str:
         (lambda w: w.data * 2, ".data"),
         (lambda w: (w * 2).detach_(), "detach_()"),
         (lambda w: torch.no_grad()(lambda: w.t().contiguous().exp())(), "exp() ran under no_grad"),
+        (lambda w: torch.inference_mode()(lambda: w * 2)(), "mul() ran under inference_mode"),
+        (lambda w: torch.func.vmap(lambda row: row.detach() * 2)(w), "detach()"),
+        (lambda w: w.detach().add_(1).mul(2), "detach()"),
+        (lambda w: Sign.apply(w), "result 0 of Sign has no derivative"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:To copy construct", "ignore:Converting a tensor")
@@ -47,7 +70,59 @@ def test_the_line_that_cut_the_way_to_a_parameter(cut: Callable[[torch.Tensor], 
         cut(w)
     text = explained(w)
     assert "Its .grad is None. What was made from it was cut off the graph here:" in text
-    assert f"\n{what}:\n" in text and "test_explain.py" in text
+    assert any(f", {what}, " in f", {line[:-1]}, " for line in text.splitlines()) and "test_explain.py" in text
+
+
+def test_what_a_custom_function_runs_is_no_cut() -> None:
+    w = torch.ones(3, requires_grad=True)
+    with torch.inspect.watch() as seen:
+        Square.apply(w)
+    assert not seen.cuts and "nothing cut the way to it: no backward pass came" in explained(w)
+
+
+def _initialised(how: Callable[[torch.Tensor], object]) -> torch.Tensor:
+    w = torch.ones(3, 3, requires_grad=True)
+    with torch.inspect.watch(), torch.no_grad():
+        how(w)
+    return w
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        lambda w: w.normal_(),
+        lambda w: w.data.normal_(),
+        lambda w: w.detach().mul_(2).add_(1),
+        lambda w: w.__setitem__(0, 0),
+        nn.init.orthogonal_,
+        nn.init.trunc_normal_,
+        lambda w: nn.init.sparse_(w, 0.5),
+    ],
+)
+def test_an_initialised_parameter_is_not_yet_used(how: Callable[[torch.Tensor], object]) -> None:
+    assert "no op that watch() has seen used it" in explained(_initialised(how))
+
+
+def test_modules_are_made_as_without_watching() -> None:
+    with torch.inspect.watch():  # writes through a view under no_grad, whose edge can't be made
+        embedding = nn.Embedding(4, 3, padding_idx=0)
+    assert embedding.weight[0].sum() == 0
+    assert "no op that watch() has seen used it" in explained(embedding)
+    with torch.no_grad():
+        row = embedding.weight[0]
+        row.fill_(1)
+    assert explained(row).startswith("A view, (3,) float32: A view was created in no_grad mode and its base")
+
+
+def test_a_vmapped_program_is_watched() -> None:
+    """The log sees the ops on physical tensors: a batched tensor has no values to look at."""
+    x, y = torch.ones(3, requires_grad=True), torch.tensor([1.0, 0.0, 2.0], requires_grad=True)
+    with torch.inspect.watch(inf="note") as seen:
+        out = torch.func.vmap(lambda t: t * 2)(x)
+        torch.func.vmap(lambda t: t.clone().reciprocal_())(y)
+        torch.func.vmap(torch.func.grad(lambda t: t.sin()))(x)
+    assert [event.what for event in seen.infs] == ["reciprocal_() made Inf from values without Inf"] and not seen.cuts
+    assert out.sum() == 6 and "It was made here:" in explained(out)
 
 
 def test_overrides_do_not_hide_the_line() -> None:

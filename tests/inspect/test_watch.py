@@ -500,3 +500,46 @@ def test_of_two_watches_the_inner_one_counts() -> None:
             torch.zeros(1) / 0
         torch.inspect.summary(model, x)
     assert len(inner.nans) == 1 and not outer.nans and not outer.writes
+
+
+def test_forward_mode_and_vmapped_passes_are_looked_at() -> None:
+    zeros = torch.zeros(3)
+    with torch.inspect.watch(inf="note") as seen:
+        torch.func.jvp(torch.sqrt, (zeros,), (torch.ones(3),))
+        torch.func.jacrev(torch.sqrt)(zeros)
+    forward, backward = [event.what for event in seen.infs]
+    assert forward == "div() made Inf from values without Inf"
+    assert backward.startswith("SqrtBackward0 (the gradient of its input 0) made Inf")
+
+
+def test_an_optimiser_that_makes_infinity_in_a_parameter() -> None:
+    w = torch.nn.Parameter(torch.ones(3))
+    w.grad = torch.full((3,), 10.0)
+    with pytest.raises(FloatingPointError) as caught, torch.inspect.watch(inf="raise"):
+        torch.optim.SGD([w], lr=1e38).step()
+    told = str(caught.value)
+    assert told.startswith("step() of an optimiser made Inf from gradients without Inf:\n") and "test_watch.py" in told
+    assert "  gradient: (3,) float32, 10\n  parameter after the step: (3,) float32, 3 infinite" in told
+
+
+def test_what_an_optimiser_hands_on_is_silent() -> None:
+    w = torch.nn.Parameter(torch.ones(3))
+    with torch.inspect.watch(nan="note", inf="note") as seen:
+        for _ in range(3):
+            w.grad = torch.full((3,), torch.nan)
+            torch.optim.SGD([w], lr=1.0).step()
+    assert not seen.nans and not seen.infs
+
+
+_HALVES = """
+import penlight as torch
+x = torch.ones(2, 3, dtype=torch.float16)
+for mode in (torch.inspect.watch, torch.inference_mode, torch.no_grad):
+    with mode():
+        assert {(x * 2).dtype, (2 * x).dtype, x.mul(torch.tensor(2.0)).dtype, (x / 3).dtype} == {torch.float16}
+        assert torch.t_copy(x).stride() == (2, 1) and type(torch.diag(x.clone().requires_grad_()).grad_fn).__name__ != "CloneBackward0"
+"""
+
+
+def test_halves_stay_halves_where_bfloat16_was_not_used() -> None:
+    subprocess.run([sys.executable, "-c", _HALVES], check=True)

@@ -15,6 +15,7 @@ import functools
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from ..tensor import Tensor, wrap
 from . import hooks
 from ._function_outputs import check_gradients, tie_outputs, zeros_for
 from .accumulate import writable
-from .modes import NAMESPACE, grad_mode, sequence
+from .modes import NAMESPACE, grad_mode, log, sequence
 from .node import FREED, NO_EDGE, USED_TWICE, Freed, Node, RemovableHandle
 from .views import edge_of
 
@@ -567,17 +568,31 @@ def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], context
     try:
         grad_mode.set(False)
         ctx.next_functions = tuple([edge_of(t) for t in inputs]) if recorded else ()
+        seen = None
         if recorded and NAMESPACE["SLOW"]:
             announce(ctx)
-        separate = cls.setup_context is not _SingleLevelFunction.setup_context
-        output = cls.forward(*args, **kwargs) if separate else cls.forward(ctx, *args, **kwargs)
-        if separate:
-            cls.setup_context(ctx, args, output)
-        outputs = tie_outputs(ctx, inputs, output, recorded, separate)
+            seen = log.get()
+        outputs = (
+            _forward(cls, ctx, args, kwargs, inputs, recorded)
+            if seen is None
+            else seen.on_forward(cls, inputs, partial(_forward, cls, ctx, args, kwargs, inputs, recorded))
+        )
     finally:
         grad_mode.set(before)
     if contexts is None:
         ctx.saved_for_forward = None  # no forward mode is open to use it
+    return outputs
+
+
+def _forward(
+    cls: Any, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[Any], recorded: bool
+) -> Any:
+    """Run forward and `setup_context`, and attach the outputs to the node."""
+    separate = cls.setup_context is not _SingleLevelFunction.setup_context
+    output = cls.forward(*args, **kwargs) if separate else cls.forward(ctx, *args, **kwargs)
+    if separate:
+        cls.setup_context(ctx, args, output)
+    outputs = tie_outputs(ctx, inputs, output, recorded, separate)
     return outputs if isinstance(output, tuple) else outputs[0]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .._common.user_lines import Line
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.views import edge_of
 from ..tensor import Tensor
-from .log import Log
+from .log import Event, Log
 from .memory import memory
 from .values import grad_of, line_of, size_of
 from .watch import current_log
@@ -68,13 +69,17 @@ def _module(module: Any, log: Log | None) -> list[str]:
         return ["Every parameter has a gradient."]
     lines = []
     for name, parameter in without:
-        lines += [f"{name}:", *("  " + line.replace("\n  ", "\n    ") for line in _tensor(parameter, log))]
+        why = _leaf(parameter, edge_of(parameter)[0], log)
+        lines += [f"{name}:", *("  " + line.replace("\n  ", "\n    ") for line in why)]
     return lines
 
 
 def _tensor(x: Tensor, log: Log | None) -> list[str]:
-    node = edge_of(x)[0]
-    lines = _leaf(x, node, log) if node is None or isinstance(node, AccumulateGrad) else _result(x, node)
+    try:
+        node = edge_of(x)[0]
+    except RuntimeError as refused:  # a view that was made under no_grad, and whose base was written to
+        return [f"A view, {size_of(x)}: {refused}"]
+    lines = _leaf(x, node, log) if node is None or isinstance(node, AccumulateGrad) else _result(x, node, log)
     return lines + _memory(x, log)
 
 
@@ -92,7 +97,7 @@ def _without_grad(x: Tensor, what: str, log: Log | None) -> list[str]:
     """Describe a tensor that does not require grad. It is a leaf even if an op created it."""
     cuts, line = (log.cuts_of(x), log.line_of(x)) if log is not None else ((), None)
     if cuts:
-        return [f"{what}: it was cut off the graph, and gets no gradient.", *map(str, cuts)]
+        return [f"{what}: it was cut off the graph, and gets no gradient.", *_by_line(cuts)]
     if line is not None:
         return [
             f"{what}: nothing that it was made from requires grad, so it gets no gradient. It was made here:\n{line}"
@@ -114,7 +119,7 @@ def _no_gradient(leaf: Node, log: Log | None) -> list[str]:
             f"to .grad, or a custom Function's backward gave None. The pass began here:\n{reached}"
         ]
     if cuts:
-        return ["Its .grad is None. What was made from it was cut off the graph here:", *map(str, cuts)]
+        return ["Its .grad is None. What was made from it was cut off the graph here:", *_by_line(cuts)]
     if used is None:
         return ["Its .grad is None: no op that watch() has seen used it. What runs outside of watch() is not seen."]
     return [
@@ -122,10 +127,21 @@ def _no_gradient(leaf: Node, log: Log | None) -> list[str]:
     ]
 
 
-def _result(x: Tensor, node: Node) -> list[str]:
+def _by_line(events: Iterable[Event]) -> list[str]:
+    """What happened at each line."""
+    known: dict[str, list[str]] = {}
+    for event in events:
+        known.setdefault(event.where, []).append(event.told)
+    return [f"{', '.join(told)}:\n{where}" for where, told in known.items()]
+
+
+def _result(x: Tensor, node: Node, log: Log | None) -> list[str]:
     line: Line | str | None = node.extra().get("line") or line_of(node)
-    made = f"It was made here:\n{line}" if line else f"{_WATCH} tells which line made it."
-    lines = [f"Not a leaf, {size_of(x)}: the result of an op, with grad_fn {node.name()}. {made}"]
+    lines = [f"Not a leaf, {size_of(x)}: the result of an op, with grad_fn {node.name()}."]
+    if line:
+        lines[0] += f" It was made here:\n{line}"
+    elif log is None:
+        lines[0] += f" {_WATCH} tells which line made it."
     if x.retains_grad:
         kept = "None so far" if x.grad is None else grad_of(x.grad)
         return [*lines, f"Its gradient is kept in .grad, since retain_grad() was called: {kept}."]

@@ -17,8 +17,7 @@ from typing import Any
 from .._common.user_lines import Line, entered, user_line
 from ..autograd import modes
 from ..autograd.engine import task as running_pass
-from ..autograd.node import AccumulateGrad, Edge, Node, walk
-from ..autograd.views import edge_of
+from ..autograd.node import NO_EDGE, AccumulateGrad, Edge, Node, walk
 from ..ops.machinery.rules import PackedFit
 from ..tensor import Tensor
 from .values import (
@@ -36,6 +35,8 @@ from .values import (
 
 _CASTS = {"to", "type", "long", "int", "short", "char", "byte", "bool"}
 _NOTHING: frozenset[str] = frozenset()
+# Stands for the edge of a view whose base was written to: it is made when the program asks for it (Note [Stale edges] in autograd/views.py).
+_UNKNOWN: Edge = (None, 0)
 
 
 class Listener:
@@ -51,6 +52,10 @@ class Listener:
 
     def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
         """An op is called: `go()` runs it."""
+        return go()
+
+    def on_forward(self, function: Any, inputs: list[Tensor], go: Any) -> Any:
+        """The forward of a custom function is called, and will be a node of the graph: `go()` runs it, outside of the graph."""
         return go()
 
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
@@ -83,6 +88,11 @@ class Listeners(Listener):
     def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
         for one in self.each:
             go = partial(one.on_op, op, arguments, go, inplace)
+        return go()
+
+    def on_forward(self, function: Any, inputs: list[Tensor], go: Any) -> Any:
+        for one in self.each:
+            go = partial(one.on_forward, function, inputs, go)
         return go()
 
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
@@ -133,10 +143,11 @@ class Event:
     ('detach()', 1)
     """
 
-    __slots__ = ("__weakref__", "by", "count", "leaves", "line", "what")
+    __slots__ = ("__weakref__", "by", "count", "leaves", "line", "used", "what", "written")
 
     def __init__(self, what: str, line: Line | None, by: str = "") -> None:
         self.what, self.line, self.count, self.by = what, line, 0, by
+        self.written = self.used = False  # for a cut: whether its result was written to, and whether an op read it
         self.leaves: weakref.WeakSet[Node] = weakref.WeakSet()  # for a cut: leaves that it separates
 
     @property
@@ -144,9 +155,13 @@ class Event:
         """The line, as in a traceback."""
         return "" if self.line is None else str(self.line)
 
+    @property
+    def told(self) -> str:
+        """What happened, and how often."""
+        return f"{self.what} ({self.count} times)" if self.count > 1 else self.what
+
     def __str__(self) -> str:
-        times = f" ({self.count} times)" if self.count > 1 else ""
-        return f"{self.what}{times}:\n{self.where}"
+        return f"{self.told}:\n{self.where}"
 
     def __repr__(self) -> str:
         return f"<{self.what}{'' if self.line is None else ' at ' + self.line.short}>"
@@ -167,9 +182,11 @@ class Log(Listener):
         self._made = _ByIdentity()  # results without grad: their line and their cuts
         self._underived: dict[tuple[Any, ...], tuple[Event, ...]] = {}  # results without derivative, by op and line
         self._written = _ByIdentity()  # memory: its writes, and the last version of each
+        self._updated = _ByIdentity()  # parameters: the kinds that an optimiser made in them
         self._uses = _ByIdentity()  # leaves: the first line that used each
         self._reached = _ByIdentity()  # leaves: the line of the last backward pass
         self._running: tuple[Any, bool] | None = None  # the running op, and whether it is in-place
+        self._forwards = 0  # how many forwards of custom functions are running
         self.sees_nodes = nan != "ignore" or inf != "ignore"
 
     @property
@@ -239,22 +256,45 @@ class Log(Listener):
             for out in outs:
                 if kinds := not_finite(out._array):
                     self._on_made(kinds - before, op, arguments, inputs, out if inplace else None, line)
-        uses = self._uses
-        for t in inputs:
-            leaf = edge_of(t)[0]
-            if type(leaf) is AccumulateGrad and id(leaf) not in uses:
-                uses.put(leaf, line)
+        uses, made = self._uses, self._made
+        if inplace:
+            for event in self.cuts_of(arguments[0]):
+                event.written = True
+        for t in inputs[1:] if inplace else inputs:
+            leaf = getattr(t, "_edge", _UNKNOWN)[0]
+            if leaf is None:
+                if id(t) in made:
+                    for event in self.cuts_of(t):
+                        event.used = True
+            elif type(leaf) is AccumulateGrad and id(leaf) not in uses:
+                if modes.is_grad_enabled() or not op.view:  # views under no_grad initialise: `weight[0] = 0`
+                    uses.put(leaf, line)
         cut = []
         for out in outs:
-            node = edge_of(out)[0]
+            edge = getattr(out, "_edge", _UNKNOWN)
+            node = edge[0]
             if node is None:
-                cut.append(out)
+                if edge is not _UNKNOWN:
+                    cut.append(out)
             elif (more := getattr(node, "_more", None)) is None:
                 node._more = {"line": line}
             else:
                 more.setdefault("line", line)
         if cut:
             self._on_cut_off(cut, op, inputs, outs, line)
+        return result
+
+    def on_forward(self, function: Any, inputs: list[Tensor], go: Any) -> Any:
+        self._forwards += 1
+        try:
+            result = go()
+        finally:
+            self._forwards -= 1
+        line = user_line()
+        for index, out in enumerate(result if isinstance(result, tuple) else (result,)):
+            if isinstance(out, Tensor) and out._edge is NO_EDGE:
+                sources = [t for t in inputs if t.requires_grad]
+                self._cut(sources, out, f"result {index} of {function.__name__} has no derivative", line)
         return result
 
     def _on_cut_off(
@@ -322,7 +362,8 @@ class Log(Listener):
         """Record where a result without grad was made, and why: either this op cut it off, or its inputs were cut off before."""
         sources = [t for t in inputs if t.requires_grad]
         if sources:
-            why = "has no derivative" if modes.is_grad_enabled() else "ran under no_grad"
+            mode = "inference_mode" if modes.inference.get() else "no_grad"
+            why = "has no derivative" if modes.is_grad_enabled() else f"ran under {mode}"
             self._cut(sources, out, f"{op.public}() {why}", line)
         else:
             cuts: tuple[Event, ...] = ()
@@ -345,9 +386,14 @@ class Log(Listener):
         self._cut(sources, out, what, user_line())
 
     def _cut(self, sources: Iterable[Tensor], out: Tensor | None, what: str, line: Line | None) -> None:
+        if self._forwards:
+            return  # the function stands in the graph for what its forward runs
         event = self._event("cut", what, line)
         nodes = [
-            node for t in sources for one in (t, t._base) if one is not None and (node := edge_of(one)[0]) is not None
+            node
+            for t in sources
+            for one in (t, t._base)
+            if one is not None and (node := getattr(one, "_edge", _UNKNOWN)[0]) is not None
         ]
         event.leaves.update(node for node in walk(nodes) if type(node) is AccumulateGrad)
         if out is not None:
@@ -368,6 +414,19 @@ class Log(Listener):
             known = written.get(id(memory))
             versions = written.put(memory, {}) if known is None else known[1]
             versions[event] = tensor._vc[0]  # type: ignore[index]  # of a tensor that has a version
+        if self.sees_nodes and self._running is None:
+            for tensor in tensors:
+                if tensor.requires_grad and (kinds := not_finite(tensor._array)):
+                    self._on_updated(tensor, kinds, line)
+
+    def _on_updated(self, parameter: Tensor, kinds: Set[str], line: Line | None) -> None:
+        """Record that an optimiser made NaN or infinity in a parameter, once, and unless its gradient has it."""
+        known = self._updated.of(parameter) or self._updated.put(parameter, set())
+        for kind in kinds - known - kinds_in(parameter.grad):
+            known.add(kind)
+            operands = [("gradient", parameter.grad), ("parameter after the step", parameter)]
+            told = [f"  {name}: {contents(t._array)}\n" for name, t in operands if t is not None]
+            self._on_born(kind, "step() of an optimiser", "gradients", told, line)
 
     # ----- What errors and `explain` ask ------------------------------------------------------------------------------
 
@@ -382,8 +441,8 @@ class Log(Listener):
         return () if known is None else known[1]
 
     def cuts_below(self, leaf: Node) -> list[Event]:
-        """Where results of a leaf were cut off the graph."""
-        return [event for event in self.cuts if leaf in event.leaves]
+        """Where results of a leaf were cut off the graph. A view that is only written to (`weight.data.normal_()`) does not count."""
+        return [event for event in self.cuts if leaf in event.leaves and (event.used or not event.written)]
 
     def first_use(self, leaf: Node) -> Line | None:
         """The first line that used a leaf."""

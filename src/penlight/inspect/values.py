@@ -152,7 +152,11 @@ def tensors_in(value: Any) -> list[Tensor]:
 
 def array_of(value: Any) -> Array | None:
     """The array of a tensor, or the array itself, if its dtype is floating-point."""
-    array = value if type(value) is np.ndarray else getattr(value, "_array", value)
+    if type(value) is np.ndarray:
+        return value if value.dtype.kind in "fcV" else None
+    while hasattr(value, "_value"):  # in vmap: see Note [Batched tensors] in func/batched.py
+        value = value._value
+    array = getattr(value, "_array", value)
     if isinstance(array, np.generic):  # the gradient of a scalar
         array = np.asarray(array)
     return array if isinstance(array, np.ndarray) and array.dtype.kind in "fcV" else None

@@ -90,11 +90,11 @@ def _normal_cdf(x: float) -> float:
 def _redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
     """Normal samples, redrawn while they are outside: efficient if most are inside."""
     low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
-    tensor.normal_(mean, std, generator=generator)
-    while (outside := (tensor < low) | (tensor > high)).any():
+    values = penlight.empty_like(tensor).normal_(mean, std, generator=generator)
+    while (outside := (values < low) | (values > high)).any():
         drawn = penlight.empty_like(tensor).normal_(mean, std, generator=generator)
-        tensor.copy_(penlight.where(outside, drawn, tensor))
-    return tensor
+        values = penlight.where(outside, drawn, values)
+    return tensor.copy_(values)
 
 
 def _accept_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:

@@ -91,6 +91,9 @@ def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     seen = modes.log.get()
     if seen is None:
         return _enter(op, arguments, out)
+    level = interpreter(arguments, out)
+    if level is not None:
+        return level.run(op, arguments, out)  # which reports the ops on physical tensors
     return seen.on_op(op, arguments, functools.partial(_enter, op, arguments, out), False)
 
 
@@ -211,11 +214,13 @@ def _computed(op: Op, raws: Sequence[Any]) -> Any:
             if op.outputs > 1
             else np.array(raw, order="C", copy=None)
         )
-    if op.kind in ("linear", "multi", "plain") or dtypes.bfloat16._np is None:
+    if op.kind in ("linear", "multi", "plain"):
         return raw
-    kinds = {getattr(r, "dtype", None) for r in raws}
     if op.traits.full_scalars and is_half(raws[0].dtype):
         return narrow(as_array(raw), raws[0].dtype)
+    if dtypes.bfloat16._np is None:
+        return raw
+    kinds = {getattr(r, "dtype", None) for r in raws}
     if dtypes.bfloat16._np not in kinds or np.dtype(np.float32) in kinds or np.dtype(np.float64) in kinds:
         return raw
     if op.outputs > 1:

@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes
 from ..._common.docstrings import documented
 from ...autograd import modes, views
+from ...layout import contiguous_format
 from ...tensor import Tensor, wrap
 from ..conversion import fill_into, view_as_complex, view_as_real
 from ..machinery import dispatch
@@ -163,8 +164,8 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 
 def _detached_copy(view: Tensor, suffix: str, copy: bool) -> Tensor:
     """A view op's result as a separate tensor; its history is the view's node, under another name."""
-    if modes.slow():
-        return view.clone()
+    if modes.slow() and (modes.inference.get() or not dispatch.unwatched()):
+        return view.clone(memory_format=contiguous_format)
     out = wrap(view._array.copy() if copy else view._array)
     if not modes.is_grad_enabled():
         return out
