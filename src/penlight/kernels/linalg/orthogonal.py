@@ -28,7 +28,9 @@ def geqrf(A: Array) -> tuple[Array, Array] | None:
     """R above the diagonal and reflectors below it, and the reflectors' factors."""
     dtype, batch, (m, n) = A.dtype, A.shape[:-2], A.shape[-2:]
     wide = DOUBLE.get(dtype)
-    found = _geqrf(wide, batch, m, n) if wide is not None and calls.there() else None
+    if wide is None or not calls.there():
+        return None
+    found = _geqrf(wide, batch, m, n)
     if found is None:
         return None
     H, tau, work = columns_of(A, wide, batch), np.empty((*batch, min(m, n)), wide), np.empty(BLOCK * n, wide)
