@@ -16,6 +16,11 @@ from typing import Any
 
 import numpy as np
 
+try:
+    from numpy._core._multiarray_umath import __cpu_features__ as _features  # type: ignore[import-not-found]
+except ImportError:
+    _features = {}
+
 from .elementwise.strategies import FASTER_FROM
 from .numpy_warnings import hush, unhush
 from .parallel import parallel_for
@@ -205,6 +210,9 @@ FASTER: dict[Any, Callable[..., bool]] = {
     np.nextafter: nextafter,
 }  # fmt: skip
 ALSO_DOUBLE = {np.logaddexp, np.logaddexp2, np.nextafter}
+_BY_AVX512 = frozenset((np.log1p, np.expm1, np.cosh, np.sinh, np.tan, np.arctanh, np.arcsinh))
+# Those that are faster in this NumPy: with AVX-512 it has vector instructions for them, and takes a fifth of the time.
+AS_THEY_ARE = _BY_AVX512 if _features.get("AVX512_SKX") else frozenset()
 
 
 def run(ufunc: Any, *operands: Any) -> Any:
@@ -238,6 +246,8 @@ def _in_blocks(faster: Any, ufunc: Any, operands: Any) -> Array:
 def fits(ufunc: Any, operands: tuple[Any, ...]) -> bool:
     """Whether operands are contiguous arrays of one shape and of a dtype that a faster ufunc is for, or numbers, and not few."""
     shape, dtype = None, _FLOAT
+    if ufunc in AS_THEY_ARE:
+        return False
     for operand in operands:
         if type(operand) is np.ndarray:
             if shape is None and operand.dtype == _DOUBLE and ufunc in ALSO_DOUBLE:

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from .call import Unfit
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Strategy(NamedTuple):
@@ -82,19 +80,18 @@ def apply(table: tuple[Strategy, ...], *arguments: Any) -> Any:
     raise AssertionError(f"no strategy for {arguments}")
 
 
-def by_table(table: tuple[Strategy, ...], like: F) -> F:
-    """`apply` bound to a table, as a function with the signature and docstring of one of its implementations. Arguments are positional.
+def by_table(table: tuple[Strategy, ...]) -> Any:
+    """`apply` bound to a table, as a function with the signature and docstring of its last implementation. Arguments are positional.
 
-    >>> table = (Strategy(lambda n: n < 10, lambda n: n, "small"), Strategy(None, lambda n: -n, "any"))
-    >>> by_table(table, abs)(30)
+    >>> by_table((Strategy(lambda n: n < 10, lambda n: n, "small"), Strategy(None, abs, "any")))(-30)
     -30
     """
 
-    @wraps(like)
+    @wraps(table[-1].run)
     def run(*arguments: Any) -> Any:
         return apply(table, *arguments)
 
-    return run  # type: ignore[return-value]
+    return run
 
 
 forget = _suitable.cache_clear  # for tests that change a threshold

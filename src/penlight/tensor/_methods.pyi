@@ -8,11 +8,9 @@ Number = Union[builtins.bool, builtins.int, builtins.float, builtins.complex]
 
 class TensorMethods:
     @property
-    def H(self) -> Tensor:
-        """The conjugate transpose of a matrix."""
+    def H(self) -> Tensor: """The conjugate transpose of a matrix."""
     @property
-    def T(self) -> Tensor:
-        """The tensor with its dimensions in reverse order."""
+    def T(self) -> Tensor: """The tensor with its dimensions in reverse order."""
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Any) -> Tensor: ...
     def __and__(self, other: Any) -> Tensor: ...
@@ -61,1100 +59,555 @@ class TensorMethods:
     def __sub__(self, other: Any) -> Tensor: ...
     def __truediv__(self, other: Any) -> Tensor: ...
     def __xor__(self, other: Any) -> Tensor: ...
-    def abs(self, *, out: Tensor | None = ...) -> Tensor:
-        """The absolute value of each element."""
-    def abs_(self) -> Tensor:
-        """In-place version of `abs`: writes the result into this tensor and returns it."""
-    def absolute(self, *, out: Tensor | None = ...) -> Tensor:
-        """The absolute value of each element."""
-    def absolute_(self) -> Tensor:
-        """In-place version of `abs`: writes the result into this tensor and returns it."""
-    def acos(self, *, out: Tensor | None = ...) -> Tensor:
-        """The arc cosine of each element."""
-    def acos_(self) -> Tensor:
-        """In-place version of `acos`: writes the result into this tensor and returns it."""
-    def acosh(self, *, out: Tensor | None = ...) -> Tensor:
-        """The inverse hyperbolic cosine of each element."""
-    def acosh_(self) -> Tensor:
-        """In-place version of `acosh`: writes the result into this tensor and returns it."""
-    def add(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """`input + alpha * other`, broadcasting. The old order `add(input, alpha, other)` works too."""
-    def add_(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ...) -> Tensor:
-        """In-place version of `add`."""
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """`beta * input + alpha * (the sum of the batched matrix products)`."""
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor:
-        """In-place version of `addbmm`."""
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, legacy: Any = ..., *, value: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """`input + value * tensor1 / tensor2`. The old order `addcdiv(input, value, tensor1, tensor2)` works too."""
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, legacy: Any = ..., *, value: Number = ...) -> Tensor:
-        """In-place version of `addcdiv`."""
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, legacy: Any = ..., *, value: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """`input + value * tensor1 * tensor2`. The old order `addcmul(input, value, tensor1, tensor2)` works too."""
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, legacy: Any = ..., *, value: Number = ...) -> Tensor:
-        """In-place version of `addcmul`."""
-    def addmm(self, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """`beta * input + alpha * mat1 @ mat2`."""
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor:
-        """In-place version of `addmm`."""
-    def addmv(self, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """`beta * input + alpha * mat @ vec`."""
-    def addmv_(self, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor:
-        """In-place version of `addmv`."""
-    def addr(self, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """`beta * input + alpha * outer(vec1, vec2)`."""
-    def addr_(self, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor:
-        """In-place version of `addr`."""
-    def adjoint(self) -> Tensor:
-        """The last two dimensions transposed and conjugated."""
-    def all(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Whether all elements are non-zero, in total or along dimensions."""
-    def allclose(self, other: Tensor, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = ...) -> builtins.bool:
-        """Whether all elements differ by at most `atol + rtol * |other|`."""
-    def amax(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The largest element over some dimensions; equal elements share the gradient."""
-    def amin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The smallest element over some dimensions; equal elements share the gradient."""
-    def aminmax(self, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ...) -> Any:
-        """The smallest and the largest element, of all or along a dimension."""
-    def angle(self, *, out: Tensor | None = ...) -> Tensor:
-        """The angle of a complex number; 0 or pi for a real one."""
-    def any(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Whether any element is non-zero, in total or along dimensions."""
-    def apply_(self, callable: Any) -> Tensor:
-        """Replace each element by a Python function of it. Slow; meant for a few elements."""
-    def arccos(self, *, out: Tensor | None = ...) -> Tensor:
-        """The arc cosine of each element."""
-    def arccos_(self) -> Tensor:
-        """In-place version of `acos`: writes the result into this tensor and returns it."""
-    def arccosh(self, *, out: Tensor | None = ...) -> Tensor:
-        """The inverse hyperbolic cosine of each element."""
-    def arccosh_(self) -> Tensor:
-        """In-place version of `acosh`: writes the result into this tensor and returns it."""
-    def arcsin(self, *, out: Tensor | None = ...) -> Tensor:
-        """The arc sine of each element."""
-    def arcsin_(self) -> Tensor:
-        """In-place version of `asin`: writes the result into this tensor and returns it."""
-    def arcsinh(self, *, out: Tensor | None = ...) -> Tensor:
-        """The inverse hyperbolic sine of each element."""
-    def arcsinh_(self) -> Tensor:
-        """In-place version of `asinh`: writes the result into this tensor and returns it."""
-    def arctan(self, *, out: Tensor | None = ...) -> Tensor:
-        """The arc tangent of each element."""
-    def arctan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The angle of the point (other, input)."""
-    def arctan2_(self, other: Tensor) -> Tensor:
-        """In-place version of `atan2`: writes the result into this tensor and returns it."""
-    def arctan_(self) -> Tensor:
-        """In-place version of `atan`: writes the result into this tensor and returns it."""
-    def arctanh(self, *, out: Tensor | None = ...) -> Tensor:
-        """The inverse hyperbolic tangent of each element."""
-    def arctanh_(self) -> Tensor:
-        """In-place version of `atanh`: writes the result into this tensor and returns it."""
-    def argmax(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The index of the largest element (of the flattened tensor, or along a dimension)."""
-    def argmin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The index of the smallest element (of the flattened tensor, or along a dimension)."""
-    def argsort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Tensor | None = ...) -> Tensor:
-        """The indices that would sort a dimension."""
-    def argwhere(self) -> Tensor:
-        """The indices of the nonzero elements, one row each."""
-    def as_strided(self, size: Any, stride: Any, storage_offset: builtins.int | None = ...) -> Tensor:
-        """A window of the memory behind a tensor, with any shape and strides in elements; a view."""
-    def as_strided_(self, size: Any, stride: Any, storage_offset: builtins.int | None = ...) -> Tensor:
-        """In-place version of `as_strided`: the tensor itself becomes that window of its memory."""
-    def as_strided_scatter(self, src: Tensor, size: Any, stride: Any, storage_offset: builtins.int | None = ...) -> Tensor:
-        """A copy in which `src` replaces a strided window."""
-    def asin(self, *, out: Tensor | None = ...) -> Tensor:
-        """The arc sine of each element."""
-    def asin_(self) -> Tensor:
-        """In-place version of `asin`: writes the result into this tensor and returns it."""
-    def asinh(self, *, out: Tensor | None = ...) -> Tensor:
-        """The inverse hyperbolic sine of each element."""
-    def asinh_(self) -> Tensor:
-        """In-place version of `asinh`: writes the result into this tensor and returns it."""
-    def atan(self, *, out: Tensor | None = ...) -> Tensor:
-        """The arc tangent of each element."""
-    def atan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The angle of the point (other, input)."""
-    def atan2_(self, other: Tensor) -> Tensor:
-        """In-place version of `atan2`: writes the result into this tensor and returns it."""
-    def atan_(self) -> Tensor:
-        """In-place version of `atan`: writes the result into this tensor and returns it."""
-    def atanh(self, *, out: Tensor | None = ...) -> Tensor:
-        """The inverse hyperbolic tangent of each element."""
-    def atanh_(self) -> Tensor:
-        """In-place version of `atanh`: writes the result into this tensor and returns it."""
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """`beta * input + alpha * batch1 @ batch2` for batches of matrices."""
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor:
-        """In-place version of `baddbmm`."""
-    def bernoulli(self, p: builtins.float | None = ..., *, generator: Any = ...) -> Tensor:
-        """Ones with the probabilities in this tensor (or p), else zeros."""
-    def bernoulli_(self, p: Any = ..., *, generator: Any = ...) -> Tensor:
-        """Fill with ones, with probability p (a scalar, or a tensor with one for each element), and zeros."""
-    def bfloat16(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.bfloat16."""
-    def bincount(self, weights: Tensor | None = ..., minlength: builtins.int = ...) -> Tensor:
-        """The number of occurrences of 0, 1, 2, ... among non-negative integers, or the sums of their weights."""
-    def bitwise_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bitwise and; logical and for bools."""
-    def bitwise_and_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `bitwise_and`: writes the result into this tensor and returns it."""
-    def bitwise_left_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bits shifted to the left."""
-    def bitwise_left_shift_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `bitwise_left_shift`: writes the result into this tensor and returns it."""
-    def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor:
-        """Each bit inverted; logical not for bools."""
-    def bitwise_not_(self) -> Tensor:
-        """In-place version of `bitwise_not`: writes the result into this tensor and returns it."""
-    def bitwise_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bitwise or; logical or for bools."""
-    def bitwise_or_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `bitwise_or`: writes the result into this tensor and returns it."""
-    def bitwise_right_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bits shifted to the right."""
-    def bitwise_right_shift_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `bitwise_right_shift`: writes the result into this tensor and returns it."""
-    def bitwise_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bitwise exclusive or."""
-    def bitwise_xor_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `bitwise_xor`: writes the result into this tensor and returns it."""
-    def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Products of two batches of matrices."""
-    def bool(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.bool."""
-    def broadcast_to(self, *args: Any, size: Any = ...) -> Tensor:
-        """This tensor expanded to a shape, which may be given as several ints."""
-    def byte(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.uint8."""
-    def cauchy_(self, median: builtins.float = ..., sigma: builtins.float = ..., *, generator: Any = ...) -> Tensor:
-        """Fill with samples of a Cauchy distribution."""
-    def ccol_indices(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and this one is dense."""
-    def cdouble(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.complex128."""
-    def ceil(self, *, out: Tensor | None = ...) -> Tensor:
-        """The smallest integer not less than each element."""
-    def ceil_(self) -> Tensor:
-        """In-place version of `ceil`: writes the result into this tensor and returns it."""
-    def cfloat(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.complex64."""
-    def char(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.int8."""
-    def cholesky(self, *args: Any, **kwargs: Any) -> Any:
-        """The Cholesky factor of a matrix. The arguments are those of `torch.cholesky` after the first."""
-    def cholesky_inverse(self, *args: Any, **kwargs: Any) -> Any:
-        """The inverse from a Cholesky factor. The arguments are those of `torch.cholesky_inverse` after the first."""
-    def cholesky_solve(self, *args: Any, **kwargs: Any) -> Any:
-        """Solves a system from a Cholesky factor. The arguments are those of `torch.cholesky_solve` after the first."""
-    def chunk(self, chunks: builtins.int, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
-        """At most `chunks` parts of equal size along a dimension (the last may be smaller); views."""
-    def clamp(self, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Each element limited to a range; the gradient passes inside the range, bounds included."""
-    def clamp_(self, min: Any = ..., max: Any = ...) -> Tensor:
-        """In-place version of `clamp`."""
-    def clamp_max(self, max: Any, *, out: Tensor | None = ...) -> Tensor:
-        """Each element, at most `max`."""
-    def clamp_max_(self, max: Any) -> Tensor:
-        """In-place version of `clamp_max`."""
-    def clamp_min(self, min: Any, *, out: Tensor | None = ...) -> Tensor:
-        """Each element, at least `min`."""
-    def clamp_min_(self, min: Any) -> Tensor:
-        """In-place version of `clamp_min`."""
-    def clip(self, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Each element limited to a range; the gradient passes inside the range, bounds included."""
-    def clip_(self, min: Any = ..., max: Any = ...) -> Tensor:
-        """In-place version of `clamp`."""
-    def clone(self, *, memory_format: Any = ...) -> Tensor:
-        """A copy with its own memory, recorded in the graph."""
-    def coalesce(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and this one is dense."""
-    def col_indices(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and this one is dense."""
-    def conj(self) -> Tensor:
-        """The complex conjugate; a real tensor is returned unchanged."""
-    def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
-        """The complex conjugate, computed immediately; a real tensor is returned unchanged."""
-    def conj_physical_(self) -> Tensor:
-        """In-place version of `conj_physical`."""
-    def const_data_ptr(self) -> builtins.int:
-        """The address of the first element, for reading."""
-    def contiguous(self, memory_format: Any = ...) -> Tensor:
-        """The tensor itself if it is contiguous, else a contiguous copy."""
-    def copy_(self, src: Any, non_blocking: builtins.bool = ...) -> Tensor:
-        """Overwrite this tensor's elements with those of `src`, broadcast and converted."""
-    def copysign(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The absolute value of `input` with the sign of `other`."""
-    def copysign_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `copysign`."""
-    def corrcoef(self) -> Tensor:
-        """The correlation coefficients of variables (rows) over observations (columns)."""
-    def cos(self, *, out: Tensor | None = ...) -> Tensor:
-        """The cosine of each element."""
-    def cos_(self) -> Tensor:
-        """In-place version of `cos`: writes the result into this tensor and returns it."""
-    def cosh(self, *, out: Tensor | None = ...) -> Tensor:
-        """The hyperbolic cosine of each element."""
-    def cosh_(self) -> Tensor:
-        """In-place version of `cosh`: writes the result into this tensor and returns it."""
-    def count_nonzero(self, dim: Any = ...) -> Tensor:
-        """The number of nonzero elements, in total or along dimensions."""
-    def cov(self, *, correction: builtins.int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
-        """The covariance matrix of variables (rows) over observations (columns), optionally weighted."""
-    def cpu(self, memory_format: Any = ...) -> Tensor:
-        """The tensor itself: it is on the CPU."""
-    def cross(self, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The cross product of vectors of length 3 along a dimension."""
-    def crow_indices(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and this one is dense."""
-    def cuda(self, device: Any = ..., non_blocking: builtins.bool = ..., memory_format: Any = ...) -> Tensor:
-        """Refused: Penlight runs on the CPU."""
-    def cummax(self, dim: Any, *, out: Any = ...) -> Any:
-        """Running maxima along a dimension, and their indices."""
-    def cummin(self, dim: Any, *, out: Any = ...) -> Any:
-        """Running minima along a dimension, and their indices."""
-    def cumprod(self, dim: Any, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Running products along a dimension."""
-    def cumprod_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor:
-        """In-place version of `cumprod`."""
-    def cumsum(self, dim: Any, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Running sums along a dimension."""
-    def cumsum_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor:
-        """In-place version of `cumsum`."""
-    def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
-        """Degrees converted to radians."""
-    def deg2rad_(self) -> Tensor:
-        """In-place version of `deg2rad`: writes the result into this tensor and returns it."""
-    def dense_dim(self) -> builtins.int:
-        """The number of dense dimensions: all."""
-    def dequantize(self) -> Tensor:
-        """The tensor in float32; it is not quantized."""
-    def det(self, *args: Any, **kwargs: Any) -> Any:
-        """The determinant. The arguments are those of `torch.det` after the first."""
-    def diag(self, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """A matrix with a vector on its diagonal, or the diagonal of a matrix as a vector."""
-    def diag_embed(self, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
-        """Matrices with the given diagonals and zeros elsewhere."""
-    def diagflat(self, offset: builtins.int = ...) -> Tensor:
-        """A matrix with all elements of the input on a diagonal."""
-    def diagonal(self, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
-        """The diagonal of two dimensions, as the last dimension; a view."""
-    def diagonal_scatter(self, src: Tensor, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
-        """A copy in which `src` replaces a diagonal."""
-    def diff(self, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Differences of neighbours along a dimension, applied n times."""
-    def digamma(self, *, out: Tensor | None = ...) -> Tensor:
-        """The derivative of `lgamma`."""
-    def digamma_(self) -> Tensor:
-        """In-place version of `digamma`: writes the result into this tensor and returns it."""
-    def dim_order(self, *, ambiguity_check: Any = ...) -> builtins.tuple[builtins.int, ...]:
-        """The dimensions in order of decreasing stride."""
-    def dist(self, other: Tensor, p: builtins.float = ...) -> Tensor:
-        """The p-norm of the difference of two tensors."""
-    def div(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
-        """The quotient; `rounding_mode` 'floor' or 'trunc' rounds it."""
-    def div_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ...) -> Tensor:
-        """In-place version of `div`."""
-    def divide(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
-        """The quotient; `rounding_mode` 'floor' or 'trunc' rounds it."""
-    def divide_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ...) -> Tensor:
-        """In-place version of `div`."""
-    def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The scalar product of two vectors."""
-    def double(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.float64."""
-    def dsplit(self, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
-        """Split along the third dimension."""
-    def eig(self, *args: Any, **kwargs: Any) -> Any:
-        """Removed from PyTorch: `torch.linalg.eig`. The arguments are those of `torch.eig` after the first."""
-    def eq(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are equal."""
-    def eq_(self, other: Any) -> Tensor:
-        """In-place version of `eq`: the answers, as ones and zeros, overwrite the tensor."""
-    def equal(self, other: Tensor) -> builtins.bool:
-        """Whether two tensors have the same shape and elements."""
-    def erf(self, *, out: Tensor | None = ...) -> Tensor:
-        """The error function."""
-    def erf_(self) -> Tensor:
-        """In-place version of `erf`: writes the result into this tensor and returns it."""
-    def erfc(self, *, out: Tensor | None = ...) -> Tensor:
-        """1 - erf(x), accurate even where that is tiny."""
-    def erfc_(self) -> Tensor:
-        """In-place version of `erfc`: writes the result into this tensor and returns it."""
-    def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
-        """The inverse of `erf`."""
-    def erfinv_(self) -> Tensor:
-        """In-place version of `erfinv`: writes the result into this tensor and returns it."""
-    def exp(self, *, out: Tensor | None = ...) -> Tensor:
-        """e raised to each element."""
-    def exp2(self, *, out: Tensor | None = ...) -> Tensor:
-        """2 raised to each element."""
-    def exp2_(self) -> Tensor:
-        """In-place version of `exp2`: writes the result into this tensor and returns it."""
-    def exp_(self) -> Tensor:
-        """In-place version of `exp`: writes the result into this tensor and returns it."""
-    def expand(self, *args: Any, size: Any = ..., implicit: builtins.bool = ...) -> Tensor:
-        """Dimensions of size one repeated without copying; -1 keeps the size of a dimension."""
-    def expand_as(self, other: Tensor) -> Tensor:
-        """This tensor expanded to the shape of `other`."""
-    def expm1(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(x) - 1, accurate near 0."""
-    def expm1_(self) -> Tensor:
-        """In-place version of `expm1`: writes the result into this tensor and returns it."""
-    def exponential_(self, lambd: builtins.float = ..., *, generator: Any = ...) -> Tensor:
-        """Fill with samples of an exponential distribution."""
-    def fill_(self, value: Any) -> Tensor:
-        """Set all elements to one value."""
-    def fill_diagonal_(self, fill_value: Any, wrap: builtins.bool = ...) -> Tensor:
-        """Set the main diagonal to one value; `wrap` restarts it below, in a tall matrix."""
-    def fix(self, *, out: Tensor | None = ...) -> Tensor:
-        """The integer part of each element."""
-    def fix_(self) -> Tensor:
-        """In-place version of `trunc`: writes the result into this tensor and returns it."""
-    def flatten(self, start_dim: builtins.int = ..., end_dim: builtins.int = ...) -> Tensor:
-        """The dimensions from `start_dim` to `end_dim` merged into one."""
-    def flip(self, *args: Any, dims: Any = ...) -> Tensor:
-        """A copy with the elements reversed along some dimensions."""
-    def fliplr(self) -> Tensor:
-        """The columns in reverse order."""
-    def flipud(self) -> Tensor:
-        """The rows in reverse order."""
-    def float(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.float32."""
-    def float_power(self, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Powers computed in float64 (or complex128)."""
-    def float_power_(self, exponent: Tensor | Number) -> Tensor:
-        """In-place version of `float_power`."""
-    def floor(self, *, out: Tensor | None = ...) -> Tensor:
-        """The largest integer not greater than each element."""
-    def floor_(self) -> Tensor:
-        """In-place version of `floor`: writes the result into this tensor and returns it."""
-    def floor_divide(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The quotient rounded down."""
-    def floor_divide_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `floor_divide`."""
-    def fmax(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The larger of two elements, ignoring NaN in one of them."""
-    def fmax_(self, other: Tensor) -> Tensor:
-        """In-place version of `fmax`: writes the result into this tensor and returns it."""
-    def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The smaller of two elements, ignoring NaN in one of them."""
-    def fmin_(self, other: Tensor) -> Tensor:
-        """In-place version of `fmin`: writes the result into this tensor and returns it."""
-    def fmod(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The remainder of the division rounded toward zero: it has the dividend's sign."""
-    def fmod_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `fmod`."""
-    def frac(self, *, out: Tensor | None = ...) -> Tensor:
-        """The fractional part of each element."""
-    def frac_(self) -> Tensor:
-        """In-place version of `frac`: writes the result into this tensor and returns it."""
-    def frexp(self, *, out: Any = ...) -> Any:
-        """Mantissas between 0.5 and 1 and integer exponents: `input = mantissa * 2**exponent`."""
-    def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-        """The elements of `input` at the indices: each output element keeps its position, with the index along `dim` replaced."""
-    def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The greatest common divisor of two integers."""
-    def gcd_(self, other: Tensor) -> Tensor:
-        """In-place version of `gcd`: writes the result into this tensor and returns it."""
-    def ge(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements of `input` are greater than or equal to those of `other`."""
-    def ge_(self, other: Any) -> Tensor:
-        """In-place version of `ge`: the answers, as ones and zeros, overwrite the tensor."""
-    def geometric_(self, p: builtins.float, *, generator: Any = ...) -> Tensor:
-        """Fill with samples of a geometric distribution: the number of trials until a success of probability p."""
-    def geqrf(self, *args: Any, **kwargs: Any) -> Any:
-        """The QR decomposition in LAPACK's compact form. The arguments are those of `torch.geqrf` after the first."""
-    def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The outer product: all products of elements of two vectors."""
-    def greater(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements of `input` are greater than those of `other`."""
-    def greater_(self, other: Any) -> Tensor:
-        """In-place version of `gt`: the answers, as ones and zeros, overwrite the tensor."""
-    def greater_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements of `input` are greater than or equal to those of `other`."""
-    def greater_equal_(self, other: Any) -> Tensor:
-        """In-place version of `ge`: the answers, as ones and zeros, overwrite the tensor."""
-    def gt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements of `input` are greater than those of `other`."""
-    def gt_(self, other: Any) -> Tensor:
-        """In-place version of `gt`: the answers, as ones and zeros, overwrite the tensor."""
-    def half(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.float16."""
-    def hardshrink(self, *args: Any, **kwargs: Any) -> Any:
-        """Zero where the absolute value is at most `lambd`. The arguments are those of `torch.hardshrink` after the first."""
-    def hash_tensor(self, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
-        """A checksum of elements: the exclusive or of their bits as 64-bit integers."""
-    def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The step function: 0 for negative elements, 1 for positive ones, and `values` where an element is 0."""
-    def heaviside_(self, values: Tensor) -> Tensor:
-        """In-place version of `heaviside`: writes the result into this tensor and returns it."""
-    def histc(self, bins: builtins.int = ..., min: builtins.float = ..., max: builtins.float = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The number of elements in each of `bins` equal bins from min to max (of the data, if both are equal)."""
-    def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: builtins.bool = ..., out: Any = ...) -> Any:
-        """A histogram and its bin edges; `bins` is the number of equal bins, or the edges."""
-    def hsplit(self, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
-        """Split by columns (a vector by elements): into equal parts, or before the given indices."""
-    def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The hypotenuse: sqrt(input**2 + other**2)."""
-    def hypot_(self, other: Tensor) -> Tensor:
-        """In-place version of `hypot`: writes the result into this tensor and returns it."""
-    def i0(self, *, out: Tensor | None = ...) -> Tensor:
-        """The modified Bessel function of order 0."""
-    def i0_(self) -> Tensor:
-        """In-place version of `i0`: writes the result into this tensor and returns it."""
-    def igamma(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The lower incomplete gamma function P(input, other), between 0 and 1."""
-    def igamma_(self, other: Tensor) -> Tensor:
-        """In-place version of `igamma`: writes the result into this tensor and returns it."""
-    def igammac(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The upper incomplete gamma function 1 - P(input, other)."""
-    def igammac_(self, other: Tensor) -> Tensor:
-        """In-place version of `igammac`: writes the result into this tensor and returns it."""
+    def abs(self, *, out: Tensor | None = ...) -> Tensor: """The absolute value of each element."""
+    def abs_(self) -> Tensor: """In-place version of `abs`: writes the result into this tensor and returns it."""
+    def absolute(self, *, out: Tensor | None = ...) -> Tensor: """The absolute value of each element."""
+    def absolute_(self) -> Tensor: """In-place version of `abs`: writes the result into this tensor and returns it."""
+    def acos(self, *, out: Tensor | None = ...) -> Tensor: """The arc cosine of each element."""
+    def acos_(self) -> Tensor: """In-place version of `acos`: writes the result into this tensor and returns it."""
+    def acosh(self, *, out: Tensor | None = ...) -> Tensor: """The inverse hyperbolic cosine of each element."""
+    def acosh_(self) -> Tensor: """In-place version of `acosh`: writes the result into this tensor and returns it."""
+    def add(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor: """`input + alpha * other`, broadcasting. The old order `add(input, alpha, other)` works too."""
+    def add_(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ...) -> Tensor: """In-place version of `add`."""
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor: """`beta * input + alpha * (the sum of the batched matrix products)`."""
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor: """In-place version of `addbmm`."""
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, legacy: Any = ..., *, value: Number = ..., out: Tensor | None = ...) -> Tensor: """`input + value * tensor1 / tensor2`. The old order `addcdiv(input, value, tensor1, tensor2)` works too."""
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, legacy: Any = ..., *, value: Number = ...) -> Tensor: """In-place version of `addcdiv`."""
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, legacy: Any = ..., *, value: Number = ..., out: Tensor | None = ...) -> Tensor: """`input + value * tensor1 * tensor2`. The old order `addcmul(input, value, tensor1, tensor2)` works too."""
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, legacy: Any = ..., *, value: Number = ...) -> Tensor: """In-place version of `addcmul`."""
+    def addmm(self, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor: """`beta * input + alpha * mat1 @ mat2`."""
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor: """In-place version of `addmm`."""
+    def addmv(self, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor: """`beta * input + alpha * mat @ vec`."""
+    def addmv_(self, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor: """In-place version of `addmv`."""
+    def addr(self, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor: """`beta * input + alpha * outer(vec1, vec2)`."""
+    def addr_(self, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor: """In-place version of `addr`."""
+    def adjoint(self) -> Tensor: """The last two dimensions transposed and conjugated."""
+    def all(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor: """Whether all elements are non-zero, in total or along dimensions."""
+    def allclose(self, other: Tensor, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = ...) -> builtins.bool: """Whether all elements differ by at most `atol + rtol * |other|`."""
+    def amax(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor: """The largest element over some dimensions; equal elements share the gradient."""
+    def amin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor: """The smallest element over some dimensions; equal elements share the gradient."""
+    def aminmax(self, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ...) -> Any: """The smallest and the largest element, of all or along a dimension."""
+    def angle(self, *, out: Tensor | None = ...) -> Tensor: """The angle of a complex number; 0 or pi for a real one."""
+    def any(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor: """Whether any element is non-zero, in total or along dimensions."""
+    def apply_(self, callable: Any) -> Tensor: """Replace each element by a Python function of it. Slow; meant for a few elements."""
+    def arccos(self, *, out: Tensor | None = ...) -> Tensor: """The arc cosine of each element."""
+    def arccos_(self) -> Tensor: """In-place version of `acos`: writes the result into this tensor and returns it."""
+    def arccosh(self, *, out: Tensor | None = ...) -> Tensor: """The inverse hyperbolic cosine of each element."""
+    def arccosh_(self) -> Tensor: """In-place version of `acosh`: writes the result into this tensor and returns it."""
+    def arcsin(self, *, out: Tensor | None = ...) -> Tensor: """The arc sine of each element."""
+    def arcsin_(self) -> Tensor: """In-place version of `asin`: writes the result into this tensor and returns it."""
+    def arcsinh(self, *, out: Tensor | None = ...) -> Tensor: """The inverse hyperbolic sine of each element."""
+    def arcsinh_(self) -> Tensor: """In-place version of `asinh`: writes the result into this tensor and returns it."""
+    def arctan(self, *, out: Tensor | None = ...) -> Tensor: """The arc tangent of each element."""
+    def arctan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The angle of the point (other, input)."""
+    def arctan2_(self, other: Tensor) -> Tensor: """In-place version of `atan2`: writes the result into this tensor and returns it."""
+    def arctan_(self) -> Tensor: """In-place version of `atan`: writes the result into this tensor and returns it."""
+    def arctanh(self, *, out: Tensor | None = ...) -> Tensor: """The inverse hyperbolic tangent of each element."""
+    def arctanh_(self) -> Tensor: """In-place version of `atanh`: writes the result into this tensor and returns it."""
+    def argmax(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor: """The index of the largest element (of the flattened tensor, or along a dimension)."""
+    def argmin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor: """The index of the smallest element (of the flattened tensor, or along a dimension)."""
+    def argsort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Tensor | None = ...) -> Tensor: """The indices that would sort a dimension."""
+    def argwhere(self) -> Tensor: """The indices of the nonzero elements, one row each."""
+    def as_strided(self, size: Any, stride: Any, storage_offset: builtins.int | None = ...) -> Tensor: """A window of the memory behind a tensor, with any shape and strides in elements; a view."""
+    def as_strided_(self, size: Any, stride: Any, storage_offset: builtins.int | None = ...) -> Tensor: """In-place version of `as_strided`: the tensor itself becomes that window of its memory."""
+    def as_strided_scatter(self, src: Tensor, size: Any, stride: Any, storage_offset: builtins.int | None = ...) -> Tensor: """A copy in which `src` replaces a strided window."""
+    def asin(self, *, out: Tensor | None = ...) -> Tensor: """The arc sine of each element."""
+    def asin_(self) -> Tensor: """In-place version of `asin`: writes the result into this tensor and returns it."""
+    def asinh(self, *, out: Tensor | None = ...) -> Tensor: """The inverse hyperbolic sine of each element."""
+    def asinh_(self) -> Tensor: """In-place version of `asinh`: writes the result into this tensor and returns it."""
+    def atan(self, *, out: Tensor | None = ...) -> Tensor: """The arc tangent of each element."""
+    def atan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The angle of the point (other, input)."""
+    def atan2_(self, other: Tensor) -> Tensor: """In-place version of `atan2`: writes the result into this tensor and returns it."""
+    def atan_(self) -> Tensor: """In-place version of `atan`: writes the result into this tensor and returns it."""
+    def atanh(self, *, out: Tensor | None = ...) -> Tensor: """The inverse hyperbolic tangent of each element."""
+    def atanh_(self) -> Tensor: """In-place version of `atanh`: writes the result into this tensor and returns it."""
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor: """`beta * input + alpha * batch1 @ batch2` for batches of matrices."""
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor: """In-place version of `baddbmm`."""
+    def bernoulli(self, p: builtins.float | None = ..., *, generator: Any = ...) -> Tensor: """Ones with the probabilities in this tensor (or p), else zeros."""
+    def bernoulli_(self, p: Any = ..., *, generator: Any = ...) -> Tensor: """Fill with ones, with probability p (a scalar, or a tensor with one for each element), and zeros."""
+    def bfloat16(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.bfloat16."""
+    def bincount(self, weights: Tensor | None = ..., minlength: builtins.int = ...) -> Tensor: """The number of occurrences of 0, 1, 2, ... among non-negative integers, or the sums of their weights."""
+    def bitwise_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Bitwise and; logical and for bools."""
+    def bitwise_and_(self, other: Tensor | Number) -> Tensor: """In-place version of `bitwise_and`: writes the result into this tensor and returns it."""
+    def bitwise_left_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Bits shifted to the left."""
+    def bitwise_left_shift_(self, other: Tensor | Number) -> Tensor: """In-place version of `bitwise_left_shift`: writes the result into this tensor and returns it."""
+    def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor: """Each bit inverted; logical not for bools."""
+    def bitwise_not_(self) -> Tensor: """In-place version of `bitwise_not`: writes the result into this tensor and returns it."""
+    def bitwise_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Bitwise or; logical or for bools."""
+    def bitwise_or_(self, other: Tensor | Number) -> Tensor: """In-place version of `bitwise_or`: writes the result into this tensor and returns it."""
+    def bitwise_right_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Bits shifted to the right."""
+    def bitwise_right_shift_(self, other: Tensor | Number) -> Tensor: """In-place version of `bitwise_right_shift`: writes the result into this tensor and returns it."""
+    def bitwise_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Bitwise exclusive or."""
+    def bitwise_xor_(self, other: Tensor | Number) -> Tensor: """In-place version of `bitwise_xor`: writes the result into this tensor and returns it."""
+    def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor: """Products of two batches of matrices."""
+    def bool(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.bool."""
+    def broadcast_to(self, *args: Any, size: Any = ...) -> Tensor: """This tensor expanded to a shape, which may be given as several ints."""
+    def byte(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.uint8."""
+    def cauchy_(self, median: builtins.float = ..., sigma: builtins.float = ..., *, generator: Any = ...) -> Tensor: """Fill with samples of a Cauchy distribution."""
+    def ccol_indices(self, *args: Any, **kwargs: Any) -> Any: """Refused: only sparse tensors have it, and this one is dense."""
+    def cdouble(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.complex128."""
+    def ceil(self, *, out: Tensor | None = ...) -> Tensor: """The smallest integer not less than each element."""
+    def ceil_(self) -> Tensor: """In-place version of `ceil`: writes the result into this tensor and returns it."""
+    def cfloat(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.complex64."""
+    def char(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.int8."""
+    def cholesky(self, *args: Any, **kwargs: Any) -> Any: """The Cholesky factor of a matrix. The arguments are those of `torch.cholesky` after the first."""
+    def cholesky_inverse(self, *args: Any, **kwargs: Any) -> Any: """The inverse from a Cholesky factor. The arguments are those of `torch.cholesky_inverse` after the first."""
+    def cholesky_solve(self, *args: Any, **kwargs: Any) -> Any: """Solves a system from a Cholesky factor. The arguments are those of `torch.cholesky_solve` after the first."""
+    def chunk(self, chunks: builtins.int, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]: """At most `chunks` parts of equal size along a dimension (the last may be smaller); views."""
+    def clamp(self, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor: """Each element limited to a range; the gradient passes inside the range, bounds included."""
+    def clamp_(self, min: Any = ..., max: Any = ...) -> Tensor: """In-place version of `clamp`."""
+    def clamp_max(self, max: Any, *, out: Tensor | None = ...) -> Tensor: """Each element, at most `max`."""
+    def clamp_max_(self, max: Any) -> Tensor: """In-place version of `clamp_max`."""
+    def clamp_min(self, min: Any, *, out: Tensor | None = ...) -> Tensor: """Each element, at least `min`."""
+    def clamp_min_(self, min: Any) -> Tensor: """In-place version of `clamp_min`."""
+    def clip(self, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor: """Each element limited to a range; the gradient passes inside the range, bounds included."""
+    def clip_(self, min: Any = ..., max: Any = ...) -> Tensor: """In-place version of `clamp`."""
+    def clone(self, *, memory_format: Any = ...) -> Tensor: """A copy with its own memory, recorded in the graph."""
+    def coalesce(self, *args: Any, **kwargs: Any) -> Any: """Refused: only sparse tensors have it, and this one is dense."""
+    def col_indices(self, *args: Any, **kwargs: Any) -> Any: """Refused: only sparse tensors have it, and this one is dense."""
+    def conj(self) -> Tensor: """The complex conjugate; a real tensor is returned unchanged."""
+    def conj_physical(self, *, out: Tensor | None = ...) -> Tensor: """The complex conjugate, computed immediately; a real tensor is returned unchanged."""
+    def conj_physical_(self) -> Tensor: """In-place version of `conj_physical`."""
+    def const_data_ptr(self) -> builtins.int: """The address of the first element, for reading."""
+    def contiguous(self, memory_format: Any = ...) -> Tensor: """The tensor itself if it is contiguous, else a contiguous copy."""
+    def copy_(self, src: Any, non_blocking: builtins.bool = ...) -> Tensor: """Overwrite this tensor's elements with those of `src`, broadcast and converted."""
+    def copysign(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """The absolute value of `input` with the sign of `other`."""
+    def copysign_(self, other: Tensor | Number) -> Tensor: """In-place version of `copysign`."""
+    def corrcoef(self) -> Tensor: """The correlation coefficients of variables (rows) over observations (columns)."""
+    def cos(self, *, out: Tensor | None = ...) -> Tensor: """The cosine of each element."""
+    def cos_(self) -> Tensor: """In-place version of `cos`: writes the result into this tensor and returns it."""
+    def cosh(self, *, out: Tensor | None = ...) -> Tensor: """The hyperbolic cosine of each element."""
+    def cosh_(self) -> Tensor: """In-place version of `cosh`: writes the result into this tensor and returns it."""
+    def count_nonzero(self, dim: Any = ...) -> Tensor: """The number of nonzero elements, in total or along dimensions."""
+    def cov(self, *, correction: builtins.int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor: """The covariance matrix of variables (rows) over observations (columns), optionally weighted."""
+    def cpu(self, memory_format: Any = ...) -> Tensor: """The tensor itself: it is on the CPU."""
+    def cross(self, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor: """The cross product of vectors of length 3 along a dimension."""
+    def crow_indices(self, *args: Any, **kwargs: Any) -> Any: """Refused: only sparse tensors have it, and this one is dense."""
+    def cuda(self, device: Any = ..., non_blocking: builtins.bool = ..., memory_format: Any = ...) -> Tensor: """Refused: Penlight runs on the CPU."""
+    def cummax(self, dim: Any, *, out: Any = ...) -> Any: """Running maxima along a dimension, and their indices."""
+    def cummin(self, dim: Any, *, out: Any = ...) -> Any: """Running minima along a dimension, and their indices."""
+    def cumprod(self, dim: Any, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor: """Running products along a dimension."""
+    def cumprod_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor: """In-place version of `cumprod`."""
+    def cumsum(self, dim: Any, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor: """Running sums along a dimension."""
+    def cumsum_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor: """In-place version of `cumsum`."""
+    def deg2rad(self, *, out: Tensor | None = ...) -> Tensor: """Degrees converted to radians."""
+    def deg2rad_(self) -> Tensor: """In-place version of `deg2rad`: writes the result into this tensor and returns it."""
+    def dense_dim(self) -> builtins.int: """The number of dense dimensions: all."""
+    def dequantize(self) -> Tensor: """The tensor in float32; it is not quantized."""
+    def det(self, *args: Any, **kwargs: Any) -> Any: """The determinant. The arguments are those of `torch.det` after the first."""
+    def diag(self, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor: """A matrix with a vector on its diagonal, or the diagonal of a matrix as a vector."""
+    def diag_embed(self, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor: """Matrices with the given diagonals and zeros elsewhere."""
+    def diagflat(self, offset: builtins.int = ...) -> Tensor: """A matrix with all elements of the input on a diagonal."""
+    def diagonal(self, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor: """The diagonal of two dimensions, as the last dimension; a view."""
+    def diagonal_scatter(self, src: Tensor, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor: """A copy in which `src` replaces a diagonal."""
+    def diff(self, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor: """Differences of neighbours along a dimension, applied n times."""
+    def digamma(self, *, out: Tensor | None = ...) -> Tensor: """The derivative of `lgamma`."""
+    def digamma_(self) -> Tensor: """In-place version of `digamma`: writes the result into this tensor and returns it."""
+    def dim_order(self, *, ambiguity_check: Any = ...) -> builtins.tuple[builtins.int, ...]: """The dimensions in order of decreasing stride."""
+    def dist(self, other: Tensor, p: builtins.float = ...) -> Tensor: """The p-norm of the difference of two tensors."""
+    def div(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor: """The quotient; `rounding_mode` 'floor' or 'trunc' rounds it."""
+    def div_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ...) -> Tensor: """In-place version of `div`."""
+    def divide(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor: """The quotient; `rounding_mode` 'floor' or 'trunc' rounds it."""
+    def divide_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ...) -> Tensor: """In-place version of `div`."""
+    def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor: """The scalar product of two vectors."""
+    def double(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.float64."""
+    def dsplit(self, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]: """Split along the third dimension."""
+    def eig(self, *args: Any, **kwargs: Any) -> Any: """Removed from PyTorch: `torch.linalg.eig`. The arguments are those of `torch.eig` after the first."""
+    def eq(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Whether elements are equal."""
+    def eq_(self, other: Any) -> Tensor: """In-place version of `eq`: the answers, as ones and zeros, overwrite the tensor."""
+    def equal(self, other: Tensor) -> builtins.bool: """Whether two tensors have the same shape and elements."""
+    def erf(self, *, out: Tensor | None = ...) -> Tensor: """The error function."""
+    def erf_(self) -> Tensor: """In-place version of `erf`: writes the result into this tensor and returns it."""
+    def erfc(self, *, out: Tensor | None = ...) -> Tensor: """1 - erf(x), accurate even where that is tiny."""
+    def erfc_(self) -> Tensor: """In-place version of `erfc`: writes the result into this tensor and returns it."""
+    def erfinv(self, *, out: Tensor | None = ...) -> Tensor: """The inverse of `erf`."""
+    def erfinv_(self) -> Tensor: """In-place version of `erfinv`: writes the result into this tensor and returns it."""
+    def exp(self, *, out: Tensor | None = ...) -> Tensor: """e raised to each element."""
+    def exp2(self, *, out: Tensor | None = ...) -> Tensor: """2 raised to each element."""
+    def exp2_(self) -> Tensor: """In-place version of `exp2`: writes the result into this tensor and returns it."""
+    def exp_(self) -> Tensor: """In-place version of `exp`: writes the result into this tensor and returns it."""
+    def expand(self, *args: Any, size: Any = ..., implicit: builtins.bool = ...) -> Tensor: """Dimensions of size one repeated without copying; -1 keeps the size of a dimension."""
+    def expand_as(self, other: Tensor) -> Tensor: """This tensor expanded to the shape of `other`."""
+    def expm1(self, *, out: Tensor | None = ...) -> Tensor: """exp(x) - 1, accurate near 0."""
+    def expm1_(self) -> Tensor: """In-place version of `expm1`: writes the result into this tensor and returns it."""
+    def exponential_(self, lambd: builtins.float = ..., *, generator: Any = ...) -> Tensor: """Fill with samples of an exponential distribution."""
+    def fill_(self, value: Any) -> Tensor: """Set all elements to one value."""
+    def fill_diagonal_(self, fill_value: Any, wrap: builtins.bool = ...) -> Tensor: """Set the main diagonal to one value; `wrap` restarts it below, in a tall matrix."""
+    def fix(self, *, out: Tensor | None = ...) -> Tensor: """The integer part of each element."""
+    def fix_(self) -> Tensor: """In-place version of `trunc`: writes the result into this tensor and returns it."""
+    def flatten(self, start_dim: builtins.int = ..., end_dim: builtins.int = ...) -> Tensor: """The dimensions from `start_dim` to `end_dim` merged into one."""
+    def flip(self, *args: Any, dims: Any = ...) -> Tensor: """A copy with the elements reversed along some dimensions."""
+    def fliplr(self) -> Tensor: """The columns in reverse order."""
+    def flipud(self) -> Tensor: """The rows in reverse order."""
+    def float(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.float32."""
+    def float_power(self, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Powers computed in float64 (or complex128)."""
+    def float_power_(self, exponent: Tensor | Number) -> Tensor: """In-place version of `float_power`."""
+    def floor(self, *, out: Tensor | None = ...) -> Tensor: """The largest integer not greater than each element."""
+    def floor_(self) -> Tensor: """In-place version of `floor`: writes the result into this tensor and returns it."""
+    def floor_divide(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """The quotient rounded down."""
+    def floor_divide_(self, other: Tensor | Number) -> Tensor: """In-place version of `floor_divide`."""
+    def fmax(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The larger of two elements, ignoring NaN in one of them."""
+    def fmax_(self, other: Tensor) -> Tensor: """In-place version of `fmax`: writes the result into this tensor and returns it."""
+    def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The smaller of two elements, ignoring NaN in one of them."""
+    def fmin_(self, other: Tensor) -> Tensor: """In-place version of `fmin`: writes the result into this tensor and returns it."""
+    def fmod(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """The remainder of the division rounded toward zero: it has the dividend's sign."""
+    def fmod_(self, other: Tensor | Number) -> Tensor: """In-place version of `fmod`."""
+    def frac(self, *, out: Tensor | None = ...) -> Tensor: """The fractional part of each element."""
+    def frac_(self) -> Tensor: """In-place version of `frac`: writes the result into this tensor and returns it."""
+    def frexp(self, *, out: Any = ...) -> Any: """Mantissas between 0.5 and 1 and integer exponents: `input = mantissa * 2**exponent`."""
+    def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor: """The elements of `input` at the indices: each output element keeps its position, with the index along `dim` replaced."""
+    def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The greatest common divisor of two integers."""
+    def gcd_(self, other: Tensor) -> Tensor: """In-place version of `gcd`: writes the result into this tensor and returns it."""
+    def ge(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Whether elements of `input` are greater than or equal to those of `other`."""
+    def ge_(self, other: Any) -> Tensor: """In-place version of `ge`: the answers, as ones and zeros, overwrite the tensor."""
+    def geometric_(self, p: builtins.float, *, generator: Any = ...) -> Tensor: """Fill with samples of a geometric distribution: the number of trials until a success of probability p."""
+    def geqrf(self, *args: Any, **kwargs: Any) -> Any: """The QR decomposition in LAPACK's compact form. The arguments are those of `torch.geqrf` after the first."""
+    def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor: """The outer product: all products of elements of two vectors."""
+    def greater(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Whether elements of `input` are greater than those of `other`."""
+    def greater_(self, other: Any) -> Tensor: """In-place version of `gt`: the answers, as ones and zeros, overwrite the tensor."""
+    def greater_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Whether elements of `input` are greater than or equal to those of `other`."""
+    def greater_equal_(self, other: Any) -> Tensor: """In-place version of `ge`: the answers, as ones and zeros, overwrite the tensor."""
+    def gt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Whether elements of `input` are greater than those of `other`."""
+    def gt_(self, other: Any) -> Tensor: """In-place version of `gt`: the answers, as ones and zeros, overwrite the tensor."""
+    def half(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.float16."""
+    def hardshrink(self, *args: Any, **kwargs: Any) -> Any: """Zero where the absolute value is at most `lambd`. The arguments are those of `torch.hardshrink` after the first."""
+    def hash_tensor(self, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ...) -> Tensor: """A checksum of elements: the exclusive or of their bits as 64-bit integers."""
+    def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor: """The step function: 0 for negative elements, 1 for positive ones, and `values` where an element is 0."""
+    def heaviside_(self, values: Tensor) -> Tensor: """In-place version of `heaviside`: writes the result into this tensor and returns it."""
+    def histc(self, bins: builtins.int = ..., min: builtins.float = ..., max: builtins.float = ..., *, out: Tensor | None = ...) -> Tensor: """The number of elements in each of `bins` equal bins from min to max (of the data, if both are equal)."""
+    def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: builtins.bool = ..., out: Any = ...) -> Any: """A histogram and its bin edges; `bins` is the number of equal bins, or the edges."""
+    def hsplit(self, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]: """Split by columns (a vector by elements): into equal parts, or before the given indices."""
+    def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The hypotenuse: sqrt(input**2 + other**2)."""
+    def hypot_(self, other: Tensor) -> Tensor: """In-place version of `hypot`: writes the result into this tensor and returns it."""
+    def i0(self, *, out: Tensor | None = ...) -> Tensor: """The modified Bessel function of order 0."""
+    def i0_(self) -> Tensor: """In-place version of `i0`: writes the result into this tensor and returns it."""
+    def igamma(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The lower incomplete gamma function P(input, other), between 0 and 1."""
+    def igamma_(self, other: Tensor) -> Tensor: """In-place version of `igamma`: writes the result into this tensor and returns it."""
+    def igammac(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The upper incomplete gamma function 1 - P(input, other)."""
+    def igammac_(self, other: Tensor) -> Tensor: """In-place version of `igammac`: writes the result into this tensor and returns it."""
     @property
-    def imag(self) -> Tensor:
-        """The imaginary part; a view."""
-    def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """A copy with slices of `source` added at the indices along `dim`."""
-    def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = ...) -> Tensor:
-        """In-place version of `index_add`."""
-    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """A copy with slices of `source` written at the indices along `dim`."""
-    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
-        """In-place version of `index_copy`."""
-    def index_fill(self, dim: builtins.int, index: Tensor, value: Any) -> Tensor:
-        """A copy with one value in the slices selected by the indices along `dim`."""
-    def index_fill_(self, dim: builtins.int, index: Tensor, value: Any) -> Tensor:
-        """In-place version of `index_fill`."""
-    def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
-        """A copy with values written (or added) at the indices."""
-    def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
-        """In-place version of `index_put`."""
-    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-        """A copy with the slices of `source` reduced into it at the indices along `dim`: prod, mean, amax, amin."""
-    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ...) -> Tensor:
-        """In-place version of `index_reduce`."""
-    def index_select(self, dim: builtins.int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The slices along `dim` selected by a 1-d index."""
-    def indices(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and this one is dense."""
-    def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Dot products over the last dimensions, for all pairs of the other dimensions."""
-    def int(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.int32."""
-    def int_repr(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight has no quantized tensors."""
-    def inverse(self, *args: Any, **kwargs: Any) -> Any:
-        """The inverse of a matrix. The arguments are those of `torch.inverse` after the first."""
-    def ipu(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Refused: Penlight runs on the CPU."""
-    def is_coalesced(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and this one is dense."""
-    def is_conj(self) -> builtins.bool:
-        """Whether a tensor is a conjugate view, computed on reading."""
-    def is_distributed(self) -> builtins.bool:
-        """False: there is one process."""
-    def is_neg(self) -> builtins.bool:
-        """Whether a tensor is a negative view, computed on reading."""
-    def is_nonzero(self) -> builtins.bool:
-        """Whether the single element is nonzero."""
-    def is_set_to(self, tensor: Tensor) -> builtins.bool:
-        """Whether two tensors are the same window of the same memory."""
-    def isclose(self, other: Tensor, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = ...) -> Tensor:
-        """Whether elements differ by at most `atol + rtol * |other|`."""
-    def isfinite(self) -> Tensor:
-        """Whether elements are neither NaN nor infinite."""
-    def isinf(self) -> Tensor:
-        """Whether elements are infinite."""
-    def isnan(self) -> Tensor:
-        """Whether elements are NaN."""
-    def isneginf(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are negative infinity."""
-    def isposinf(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are positive infinity."""
-    def isreal(self) -> Tensor:
-        """Whether the imaginary part of elements is 0."""
-    def istft(self, *args: Any, **kwargs: Any) -> Any:
-        """The inverse of `stft`. The arguments are those of `torch.istft` after the first."""
-    def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The Kronecker product: each element of one tensor times the full other tensor, as blocks."""
-    def kthvalue(self, k: builtins.int, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-        """The k-th smallest element along a dimension, counted from 1, and its index."""
-    def lcm(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The least common multiple of two integers."""
-    def lcm_(self, other: Tensor) -> Tensor:
-        """In-place version of `lcm`: writes the result into this tensor and returns it."""
-    def ldexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input * 2**other`."""
-    def ldexp_(self, other: Tensor) -> Tensor:
-        """In-place version of `ldexp`: writes the result into this tensor and returns it."""
-    def le(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements of `input` are less than or equal to those of `other`."""
-    def le_(self, other: Any) -> Tensor:
-        """In-place version of `le`: the answers, as ones and zeros, overwrite the tensor."""
-    def lerp(self, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Linear interpolation: `input + weight * (end - input)`."""
-    def lerp_(self, end: Tensor, weight: Tensor | Number) -> Tensor:
-        """In-place version of `lerp`."""
-    def less(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements of `input` are less than those of `other`."""
-    def less_(self, other: Any) -> Tensor:
-        """In-place version of `lt`: the answers, as ones and zeros, overwrite the tensor."""
-    def less_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements of `input` are less than or equal to those of `other`."""
-    def less_equal_(self, other: Any) -> Tensor:
-        """In-place version of `le`: the answers, as ones and zeros, overwrite the tensor."""
-    def lgamma(self, *, out: Tensor | None = ...) -> Tensor:
-        """The logarithm of |gamma(x)|."""
-    def lgamma_(self) -> Tensor:
-        """In-place version of `lgamma`: writes the result into this tensor and returns it."""
-    def log(self, *, out: Tensor | None = ...) -> Tensor:
-        """The natural logarithm of each element."""
-    def log10(self, *, out: Tensor | None = ...) -> Tensor:
-        """The logarithm to base 10."""
-    def log10_(self) -> Tensor:
-        """In-place version of `log10`: writes the result into this tensor and returns it."""
-    def log1p(self, *, out: Tensor | None = ...) -> Tensor:
-        """log(1 + x), accurate near 0."""
-    def log1p_(self) -> Tensor:
-        """In-place version of `log1p`: writes the result into this tensor and returns it."""
-    def log2(self, *, out: Tensor | None = ...) -> Tensor:
-        """The logarithm to base 2."""
-    def log2_(self) -> Tensor:
-        """In-place version of `log2`: writes the result into this tensor and returns it."""
-    def log_(self) -> Tensor:
-        """In-place version of `log`: writes the result into this tensor and returns it."""
-    def log_normal_(self, mean: builtins.float = ..., std: builtins.float = ..., *, generator: Any = ...) -> Tensor:
-        """Fill with samples of a log-normal distribution."""
-    def log_softmax(self, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The logarithm of `softmax`, computed stably in one step."""
-    def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """log(exp(input) + exp(other)), without overflow."""
-    def logaddexp2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """log2(2**input + 2**other), without overflow."""
-    def logaddexp2_(self, other: Tensor) -> Tensor:
-        """In-place version of `logaddexp2`: writes the result into this tensor and returns it."""
-    def logaddexp_(self, other: Tensor) -> Tensor:
-        """In-place version of `logaddexp`: writes the result into this tensor and returns it."""
-    def logcumsumexp(self, dim: Any, *, out: Tensor | None = ...) -> Tensor:
-        """The logarithm of the running sum of exp(x), without overflow."""
-    def logdet(self, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the determinant. The arguments are those of `torch.logdet` after the first."""
-    def logical_and(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Whether both elements are non-zero."""
-    def logical_and_(self, other: Tensor) -> Tensor:
-        """In-place version of `logical_and`: writes the result into this tensor and returns it."""
-    def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are zero."""
-    def logical_not_(self) -> Tensor:
-        """In-place version of `logical_not`: writes the result into this tensor and returns it."""
-    def logical_or(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Whether at least one of the two elements is non-zero."""
-    def logical_or_(self, other: Tensor) -> Tensor:
-        """In-place version of `logical_or`: writes the result into this tensor and returns it."""
-    def logical_xor(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Whether exactly one of the two elements is non-zero."""
-    def logical_xor_(self, other: Tensor) -> Tensor:
-        """In-place version of `logical_xor`: writes the result into this tensor and returns it."""
-    def logit(self, eps: builtins.float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given."""
-    def logit_(self, eps: builtins.float | None = ...) -> Tensor:
-        """In-place version of `logit`: writes the result into this tensor and returns it."""
-    def logsumexp(self, dim: Any, keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """log(sum(exp(x))) over dimensions, without overflow."""
-    def long(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.int64."""
-    def lstsq(self, *args: Any, **kwargs: Any) -> Any:
-        """Removed from PyTorch: `torch.linalg.lstsq`. The arguments are those of `torch.lstsq` after the first."""
-    def lt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements of `input` are less than those of `other`."""
-    def lt_(self, other: Any) -> Tensor:
-        """In-place version of `lt`: the answers, as ones and zeros, overwrite the tensor."""
-    def lu(self, *args: Any, **kwargs: Any) -> Any:
-        """The LU decomposition with pivots, in one matrix. The arguments are those of `torch.lu` after the first."""
-    def lu_solve(self, *args: Any, **kwargs: Any) -> Any:
-        """Solves a system from an LU decomposition. The arguments are those of `torch.lu_solve` after the first."""
+    def imag(self) -> Tensor: """The imaginary part; a view."""
+    def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor: """A copy with slices of `source` added at the indices along `dim`."""
+    def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = ...) -> Tensor: """In-place version of `index_add`."""
+    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor: """A copy with slices of `source` written at the indices along `dim`."""
+    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor: """In-place version of `index_copy`."""
+    def index_fill(self, dim: builtins.int, index: Tensor, value: Any) -> Tensor: """A copy with one value in the slices selected by the indices along `dim`."""
+    def index_fill_(self, dim: builtins.int, index: Tensor, value: Any) -> Tensor: """In-place version of `index_fill`."""
+    def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor: """A copy with values written (or added) at the indices."""
+    def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor: """In-place version of `index_put`."""
+    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor: """A copy with the slices of `source` reduced into it at the indices along `dim`: prod, mean, amax, amin."""
+    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ...) -> Tensor: """In-place version of `index_reduce`."""
+    def index_select(self, dim: builtins.int, index: Tensor, *, out: Tensor | None = ...) -> Tensor: """The slices along `dim` selected by a 1-d index."""
+    def indices(self, *args: Any, **kwargs: Any) -> Any: """Refused: only sparse tensors have it, and this one is dense."""
+    def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """Dot products over the last dimensions, for all pairs of the other dimensions."""
+    def int(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.int32."""
+    def int_repr(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight has no quantized tensors."""
+    def inverse(self, *args: Any, **kwargs: Any) -> Any: """The inverse of a matrix. The arguments are those of `torch.inverse` after the first."""
+    def ipu(self, *args: Any, **kwargs: Any) -> Tensor: """Refused: Penlight runs on the CPU."""
+    def is_coalesced(self, *args: Any, **kwargs: Any) -> Any: """Refused: only sparse tensors have it, and this one is dense."""
+    def is_conj(self) -> builtins.bool: """Whether a tensor is a conjugate view, computed on reading."""
+    def is_distributed(self) -> builtins.bool: """False: there is one process."""
+    def is_neg(self) -> builtins.bool: """Whether a tensor is a negative view, computed on reading."""
+    def is_nonzero(self) -> builtins.bool: """Whether the single element is nonzero."""
+    def is_set_to(self, tensor: Tensor) -> builtins.bool: """Whether two tensors are the same window of the same memory."""
+    def isclose(self, other: Tensor, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = ...) -> Tensor: """Whether elements differ by at most `atol + rtol * |other|`."""
+    def isfinite(self) -> Tensor: """Whether elements are neither NaN nor infinite."""
+    def isinf(self) -> Tensor: """Whether elements are infinite."""
+    def isnan(self) -> Tensor: """Whether elements are NaN."""
+    def isneginf(self, *, out: Tensor | None = ...) -> Tensor: """Whether elements are negative infinity."""
+    def isposinf(self, *, out: Tensor | None = ...) -> Tensor: """Whether elements are positive infinity."""
+    def isreal(self) -> Tensor: """Whether the imaginary part of elements is 0."""
+    def istft(self, *args: Any, **kwargs: Any) -> Any: """The inverse of `stft`. The arguments are those of `torch.istft` after the first."""
+    def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The Kronecker product: each element of one tensor times the full other tensor, as blocks."""
+    def kthvalue(self, k: builtins.int, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any: """The k-th smallest element along a dimension, counted from 1, and its index."""
+    def lcm(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The least common multiple of two integers."""
+    def lcm_(self, other: Tensor) -> Tensor: """In-place version of `lcm`: writes the result into this tensor and returns it."""
+    def ldexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """`input * 2**other`."""
+    def ldexp_(self, other: Tensor) -> Tensor: """In-place version of `ldexp`: writes the result into this tensor and returns it."""
+    def le(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Whether elements of `input` are less than or equal to those of `other`."""
+    def le_(self, other: Any) -> Tensor: """In-place version of `le`: the answers, as ones and zeros, overwrite the tensor."""
+    def lerp(self, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Linear interpolation: `input + weight * (end - input)`."""
+    def lerp_(self, end: Tensor, weight: Tensor | Number) -> Tensor: """In-place version of `lerp`."""
+    def less(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Whether elements of `input` are less than those of `other`."""
+    def less_(self, other: Any) -> Tensor: """In-place version of `lt`: the answers, as ones and zeros, overwrite the tensor."""
+    def less_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Whether elements of `input` are less than or equal to those of `other`."""
+    def less_equal_(self, other: Any) -> Tensor: """In-place version of `le`: the answers, as ones and zeros, overwrite the tensor."""
+    def lgamma(self, *, out: Tensor | None = ...) -> Tensor: """The logarithm of |gamma(x)|."""
+    def lgamma_(self) -> Tensor: """In-place version of `lgamma`: writes the result into this tensor and returns it."""
+    def log(self, *, out: Tensor | None = ...) -> Tensor: """The natural logarithm of each element."""
+    def log10(self, *, out: Tensor | None = ...) -> Tensor: """The logarithm to base 10."""
+    def log10_(self) -> Tensor: """In-place version of `log10`: writes the result into this tensor and returns it."""
+    def log1p(self, *, out: Tensor | None = ...) -> Tensor: """log(1 + x), accurate near 0."""
+    def log1p_(self) -> Tensor: """In-place version of `log1p`: writes the result into this tensor and returns it."""
+    def log2(self, *, out: Tensor | None = ...) -> Tensor: """The logarithm to base 2."""
+    def log2_(self) -> Tensor: """In-place version of `log2`: writes the result into this tensor and returns it."""
+    def log_(self) -> Tensor: """In-place version of `log`: writes the result into this tensor and returns it."""
+    def log_normal_(self, mean: builtins.float = ..., std: builtins.float = ..., *, generator: Any = ...) -> Tensor: """Fill with samples of a log-normal distribution."""
+    def log_softmax(self, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor: """The logarithm of `softmax`, computed stably in one step."""
+    def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """log(exp(input) + exp(other)), without overflow."""
+    def logaddexp2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """log2(2**input + 2**other), without overflow."""
+    def logaddexp2_(self, other: Tensor) -> Tensor: """In-place version of `logaddexp2`: writes the result into this tensor and returns it."""
+    def logaddexp_(self, other: Tensor) -> Tensor: """In-place version of `logaddexp`: writes the result into this tensor and returns it."""
+    def logcumsumexp(self, dim: Any, *, out: Tensor | None = ...) -> Tensor: """The logarithm of the running sum of exp(x), without overflow."""
+    def logdet(self, *args: Any, **kwargs: Any) -> Any: """The logarithm of the determinant. The arguments are those of `torch.logdet` after the first."""
+    def logical_and(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """Whether both elements are non-zero."""
+    def logical_and_(self, other: Tensor) -> Tensor: """In-place version of `logical_and`: writes the result into this tensor and returns it."""
+    def logical_not(self, *, out: Tensor | None = ...) -> Tensor: """Whether elements are zero."""
+    def logical_not_(self) -> Tensor: """In-place version of `logical_not`: writes the result into this tensor and returns it."""
+    def logical_or(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """Whether at least one of the two elements is non-zero."""
+    def logical_or_(self, other: Tensor) -> Tensor: """In-place version of `logical_or`: writes the result into this tensor and returns it."""
+    def logical_xor(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """Whether exactly one of the two elements is non-zero."""
+    def logical_xor_(self, other: Tensor) -> Tensor: """In-place version of `logical_xor`: writes the result into this tensor and returns it."""
+    def logit(self, eps: builtins.float | None = ..., *, out: Tensor | None = ...) -> Tensor: """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given."""
+    def logit_(self, eps: builtins.float | None = ...) -> Tensor: """In-place version of `logit`: writes the result into this tensor and returns it."""
+    def logsumexp(self, dim: Any, keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor: """log(sum(exp(x))) over dimensions, without overflow."""
+    def long(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.int64."""
+    def lstsq(self, *args: Any, **kwargs: Any) -> Any: """Removed from PyTorch: `torch.linalg.lstsq`. The arguments are those of `torch.lstsq` after the first."""
+    def lt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Whether elements of `input` are less than those of `other`."""
+    def lt_(self, other: Any) -> Tensor: """In-place version of `lt`: the answers, as ones and zeros, overwrite the tensor."""
+    def lu(self, *args: Any, **kwargs: Any) -> Any: """The LU decomposition with pivots, in one matrix. The arguments are those of `torch.lu` after the first."""
+    def lu_solve(self, *args: Any, **kwargs: Any) -> Any: """Solves a system from an LU decomposition. The arguments are those of `torch.lu_solve` after the first."""
     @property
-    def mH(self) -> Tensor:
-        """The tensor with its last two dimensions swapped, conjugated."""
+    def mH(self) -> Tensor: """The tensor with its last two dimensions swapped, conjugated."""
     @property
-    def mT(self) -> Tensor:
-        """The tensor with its last two dimensions swapped."""
-    def map2_(self, x: Tensor, y: Tensor, callable: Any) -> Tensor:
-        """Replace each element by a Python function of it and of two other tensors' elements."""
-    def map_(self, tensor: Tensor, callable: Any) -> Tensor:
-        """Replace each element by a Python function of it and of another tensor's element."""
-    def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
-        """A copy with one value wherever the mask is True."""
-    def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
-        """In-place version of `masked_fill`."""
-    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """A copy with elements of `source`, in order, where the mask is True."""
-    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
-        """In-place version of `masked_scatter`."""
-    def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The elements where the mask is True, as a vector."""
-    def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The matrix product, with NumPy's rules of `@` for vectors and batches."""
-    def matrix_exp(self, *args: Any, **kwargs: Any) -> Any:
-        """The exponential of a matrix. The arguments are those of `torch.matrix_exp` after the first."""
-    def matrix_power(self, *args: Any, **kwargs: Any) -> Any:
-        """The power of a matrix by an integer. The arguments are those of `torch.matrix_power` after the first."""
-    def max(self, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any:
-        """The largest element; with a dimension, the largest values and their indices; with a tensor, `maximum`."""
-    def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The larger of two elements; equal elements share the gradient."""
-    def maximum_(self, other: Tensor) -> Tensor:
-        """In-place version of `maximum`: writes the result into this tensor and returns it."""
-    def mean(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """The mean of all elements, or over some dimensions."""
-    def median(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-        """The median of all elements (the lower of two), or along a dimension together with its index."""
-    def min(self, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any:
-        """The smallest element; with a dimension, the smallest values and their indices; with a tensor, `minimum`."""
-    def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The smaller of two elements; equal elements share the gradient."""
-    def minimum_(self, other: Tensor) -> Tensor:
-        """In-place version of `minimum`: writes the result into this tensor and returns it."""
-    def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The product of two matrices."""
-    def mode(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-        """The most frequent element along a dimension, and its index."""
-    def module_load(self, other: Tensor, assign: builtins.bool = ...) -> Tensor:
-        """The tensor that `load_state_dict` puts in place of this one: itself with the other's values, or (`assign`) the other."""
-    def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """Another name of `movedim`."""
-    def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Some dimensions moved to other positions, the others in their order."""
-    def msort(self, *, out: Tensor | None = ...) -> Tensor:
-        """The elements sorted along the first dimension."""
-    def mtia(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Refused: Penlight runs on the CPU."""
-    def mul(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The elementwise product, broadcasting."""
-    def mul_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `mul`: writes the result into this tensor and returns it."""
-    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = ..., *, generator: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Indices sampled by weights (one row per distribution), with or without replacement."""
-    def multiply(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The elementwise product, broadcasting."""
-    def multiply_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `mul`: writes the result into this tensor and returns it."""
-    def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """A matrix times a vector."""
-    def mvlgamma(self, p: builtins.int, *, out: Tensor | None = ...) -> Tensor:
-        """The logarithm of the multivariate gamma function of dimension p."""
-    def mvlgamma_(self, p: builtins.int) -> Tensor:
-        """In-place version of `mvlgamma`: writes the result into this tensor and returns it."""
-    def nan_to_num(self, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """NaN replaced by 0 and infinities by the largest and smallest values of the dtype, or by given values."""
-    def nan_to_num_(self, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ...) -> Tensor:
-        """In-place version of `nan_to_num`: writes the result into this tensor and returns it."""
-    def nanmean(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """The mean of the elements that are not NaN, of all or over dimensions."""
-    def nanmedian(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-        """The median of the elements that are not NaN, of all or along a dimension together with its index."""
-    def nanquantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
-        """Quantiles of the elements that are not NaN."""
-    def nansum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """The sum of the elements that are not NaN, of all or over dimensions."""
-    def narrow(self, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
-        """`length` indices along a dimension from `start` on; a view."""
-    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = ...) -> Tensor:
-        """A copy of a part of a dimension."""
-    def ne(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements differ."""
-    def ne_(self, other: Any) -> Tensor:
-        """In-place version of `ne`: the answers, as ones and zeros, overwrite the tensor."""
-    def neg(self, *, out: Tensor | None = ...) -> Tensor:
-        """The negative of each element."""
-    def neg_(self) -> Tensor:
-        """In-place version of `neg`: writes the result into this tensor and returns it."""
-    def negative(self, *, out: Tensor | None = ...) -> Tensor:
-        """The negative of each element."""
-    def negative_(self) -> Tensor:
-        """In-place version of `neg`: writes the result into this tensor and returns it."""
-    def new(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The legacy constructor in this tensor's dtype."""
-    def new_empty(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor:
-        """`torch.empty` in this tensor's dtype."""
-    def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = ..., **kwargs: Any) -> Tensor:
-        """Like `torch.empty_strided`, in this tensor's dtype."""
-    def new_full(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor:
-        """`torch.full` in this tensor's dtype."""
-    def new_ones(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor:
-        """`torch.ones` in this tensor's dtype."""
-    def new_tensor(self, data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: builtins.bool = ...) -> Tensor:
-        """Like `torch.tensor`, in this tensor's dtype."""
-    def new_zeros(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor:
-        """`torch.zeros` in this tensor's dtype."""
-    def nextafter(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The next representable value after each element, towards `other`."""
-    def nextafter_(self, other: Tensor) -> Tensor:
-        """In-place version of `nextafter`: writes the result into this tensor and returns it."""
-    def nonzero(self, *, as_tuple: builtins.bool = ..., out: Tensor | None = ...) -> Any:
-        """The indices of the nonzero elements, one row each; or a tuple with one tensor for each dimension."""
-    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
-        """The first `size` rows of `nonzero`; if there are fewer, the rest is filled with one value."""
-    def norm(self, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., out: Any = ..., dtype: Any = ...) -> Tensor:
-        """The norm of order `p` of all elements, or along dimensions."""
-    def normal_(self, mean: builtins.float = ..., std: builtins.float = ..., *, generator: Any = ...) -> Tensor:
-        """Fill with samples of a normal distribution."""
-    def not_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements differ."""
-    def not_equal_(self, other: Any) -> Tensor:
-        """In-place version of `ne`: the answers, as ones and zeros, overwrite the tensor."""
-    def orgqr(self, *args: Any, **kwargs: Any) -> Any:
-        """The orthogonal matrix of `geqrf`. The arguments are those of `torch.orgqr` after the first."""
-    def ormqr(self, *args: Any, **kwargs: Any) -> Any:
-        """The product of the orthogonal matrix of `geqrf` with another. The arguments are those of `torch.ormqr` after the first."""
-    def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The outer product: all products of elements of two vectors."""
-    def permute(self, *order: Any, dims: Any = ...) -> Tensor:
-        """The dimensions in the given order; a view."""
-    def pinverse(self, *args: Any, **kwargs: Any) -> Any:
-        """The pseudo-inverse. The arguments are those of `torch.pinverse` after the first."""
-    def polygamma(self, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The n-th derivative of `digamma`."""
-    def polygamma_(self, n: builtins.int) -> Tensor:
-        """In-place version of `polygamma`."""
-    def positive(self) -> Tensor:
-        """The tensor itself: `+x`."""
-    def pow(self, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Each element raised to a power; either operand may be a scalar."""
-    def pow_(self, exponent: Tensor | Number) -> Tensor:
-        """In-place version of `pow`."""
-    def prelu(self, *args: Any, **kwargs: Any) -> Any:
-        """Leaky ReLU whose slope is a tensor. The arguments are those of `torch.prelu` after the first."""
-    def prod(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """The product of all elements, or over a dimension."""
-    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = ...) -> Tensor:
-        """A copy with elements of `source` written (or added) at positions in the flattened tensor."""
-    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = ...) -> Tensor:
-        """In-place version of `put`."""
-    def q_per_channel_axis(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight has no quantized tensors."""
-    def q_per_channel_scales(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight has no quantized tensors."""
-    def q_per_channel_zero_points(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight has no quantized tensors."""
-    def q_scale(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight has no quantized tensors."""
-    def q_zero_point(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight has no quantized tensors."""
-    def qr(self, *args: Any, **kwargs: Any) -> Any:
-        """The QR decomposition. The arguments are those of `torch.qr` after the first."""
-    def qscheme(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight has no quantized tensors."""
-    def quantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
-        """Quantiles of all elements or along a dimension; several values of q give a new first dimension."""
-    def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
-        """Radians converted to degrees."""
-    def rad2deg_(self) -> Tensor:
-        """In-place version of `rad2deg`: writes the result into this tensor and returns it."""
-    def random_(self, *bounds: Any, generator: Any = ..., **more: Any) -> Tensor:
-        """Fill with random integers: `random_(to)` below a bound, `random_(from, to)` between two, or all that the dtype represents exactly."""
-    def ravel(self) -> Tensor:
-        """All elements in one dimension; a view if the strides allow it."""
+    def mT(self) -> Tensor: """The tensor with its last two dimensions swapped."""
+    def map2_(self, x: Tensor, y: Tensor, callable: Any) -> Tensor: """Replace each element by a Python function of it and of two other tensors' elements."""
+    def map_(self, tensor: Tensor, callable: Any) -> Tensor: """Replace each element by a Python function of it and of another tensor's element."""
+    def masked_fill(self, mask: Tensor, value: Any) -> Tensor: """A copy with one value wherever the mask is True."""
+    def masked_fill_(self, mask: Tensor, value: Any) -> Tensor: """In-place version of `masked_fill`."""
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor: """A copy with elements of `source`, in order, where the mask is True."""
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor: """In-place version of `masked_scatter`."""
+    def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor: """The elements where the mask is True, as a vector."""
+    def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The matrix product, with NumPy's rules of `@` for vectors and batches."""
+    def matrix_exp(self, *args: Any, **kwargs: Any) -> Any: """The exponential of a matrix. The arguments are those of `torch.matrix_exp` after the first."""
+    def matrix_power(self, *args: Any, **kwargs: Any) -> Any: """The power of a matrix by an integer. The arguments are those of `torch.matrix_power` after the first."""
+    def max(self, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any: """The largest element; with a dimension, the largest values and their indices; with a tensor, `maximum`."""
+    def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The larger of two elements; equal elements share the gradient."""
+    def maximum_(self, other: Tensor) -> Tensor: """In-place version of `maximum`: writes the result into this tensor and returns it."""
+    def mean(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor: """The mean of all elements, or over some dimensions."""
+    def median(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any: """The median of all elements (the lower of two), or along a dimension together with its index."""
+    def min(self, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any: """The smallest element; with a dimension, the smallest values and their indices; with a tensor, `minimum`."""
+    def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The smaller of two elements; equal elements share the gradient."""
+    def minimum_(self, other: Tensor) -> Tensor: """In-place version of `minimum`: writes the result into this tensor and returns it."""
+    def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor: """The product of two matrices."""
+    def mode(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any: """The most frequent element along a dimension, and its index."""
+    def module_load(self, other: Tensor, assign: builtins.bool = ...) -> Tensor: """The tensor that `load_state_dict` puts in place of this one: itself with the other's values, or (`assign`) the other."""
+    def moveaxis(self, source: Any, destination: Any) -> Tensor: """Another name of `movedim`."""
+    def movedim(self, source: Any, destination: Any) -> Tensor: """Some dimensions moved to other positions, the others in their order."""
+    def msort(self, *, out: Tensor | None = ...) -> Tensor: """The elements sorted along the first dimension."""
+    def mtia(self, *args: Any, **kwargs: Any) -> Tensor: """Refused: Penlight runs on the CPU."""
+    def mul(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """The elementwise product, broadcasting."""
+    def mul_(self, other: Tensor | Number) -> Tensor: """In-place version of `mul`: writes the result into this tensor and returns it."""
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = ..., *, generator: Any = ..., out: Tensor | None = ...) -> Tensor: """Indices sampled by weights (one row per distribution), with or without replacement."""
+    def multiply(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """The elementwise product, broadcasting."""
+    def multiply_(self, other: Tensor | Number) -> Tensor: """In-place version of `mul`: writes the result into this tensor and returns it."""
+    def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor: """A matrix times a vector."""
+    def mvlgamma(self, p: builtins.int, *, out: Tensor | None = ...) -> Tensor: """The logarithm of the multivariate gamma function of dimension p."""
+    def mvlgamma_(self, p: builtins.int) -> Tensor: """In-place version of `mvlgamma`: writes the result into this tensor and returns it."""
+    def nan_to_num(self, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ..., *, out: Tensor | None = ...) -> Tensor: """NaN replaced by 0 and infinities by the largest and smallest values of the dtype, or by given values."""
+    def nan_to_num_(self, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ...) -> Tensor: """In-place version of `nan_to_num`: writes the result into this tensor and returns it."""
+    def nanmean(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor: """The mean of the elements that are not NaN, of all or over dimensions."""
+    def nanmedian(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any: """The median of the elements that are not NaN, of all or along a dimension together with its index."""
+    def nanquantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor: """Quantiles of the elements that are not NaN."""
+    def nansum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor: """The sum of the elements that are not NaN, of all or over dimensions."""
+    def narrow(self, dim: builtins.int, start: Any, length: builtins.int) -> Tensor: """`length` indices along a dimension from `start` on; a view."""
+    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = ...) -> Tensor: """A copy of a part of a dimension."""
+    def ne(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Whether elements differ."""
+    def ne_(self, other: Any) -> Tensor: """In-place version of `ne`: the answers, as ones and zeros, overwrite the tensor."""
+    def neg(self, *, out: Tensor | None = ...) -> Tensor: """The negative of each element."""
+    def neg_(self) -> Tensor: """In-place version of `neg`: writes the result into this tensor and returns it."""
+    def negative(self, *, out: Tensor | None = ...) -> Tensor: """The negative of each element."""
+    def negative_(self) -> Tensor: """In-place version of `neg`: writes the result into this tensor and returns it."""
+    def new(self, *args: Any, **kwargs: Any) -> Tensor: """The legacy constructor in this tensor's dtype."""
+    def new_empty(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor: """`torch.empty` in this tensor's dtype."""
+    def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = ..., **kwargs: Any) -> Tensor: """Like `torch.empty_strided`, in this tensor's dtype."""
+    def new_full(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor: """`torch.full` in this tensor's dtype."""
+    def new_ones(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor: """`torch.ones` in this tensor's dtype."""
+    def new_tensor(self, data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: builtins.bool = ...) -> Tensor: """Like `torch.tensor`, in this tensor's dtype."""
+    def new_zeros(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor: """`torch.zeros` in this tensor's dtype."""
+    def nextafter(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The next representable value after each element, towards `other`."""
+    def nextafter_(self, other: Tensor) -> Tensor: """In-place version of `nextafter`: writes the result into this tensor and returns it."""
+    def nonzero(self, *, as_tuple: builtins.bool = ..., out: Tensor | None = ...) -> Any: """The indices of the nonzero elements, one row each; or a tuple with one tensor for each dimension."""
+    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = ..., out: Tensor | None = ...) -> Tensor: """The first `size` rows of `nonzero`; if there are fewer, the rest is filled with one value."""
+    def norm(self, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., out: Any = ..., dtype: Any = ...) -> Tensor: """The norm of order `p` of all elements, or along dimensions."""
+    def normal_(self, mean: builtins.float = ..., std: builtins.float = ..., *, generator: Any = ...) -> Tensor: """Fill with samples of a normal distribution."""
+    def not_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Whether elements differ."""
+    def not_equal_(self, other: Any) -> Tensor: """In-place version of `ne`: the answers, as ones and zeros, overwrite the tensor."""
+    def orgqr(self, *args: Any, **kwargs: Any) -> Any: """The orthogonal matrix of `geqrf`. The arguments are those of `torch.orgqr` after the first."""
+    def ormqr(self, *args: Any, **kwargs: Any) -> Any: """The product of the orthogonal matrix of `geqrf` with another. The arguments are those of `torch.ormqr` after the first."""
+    def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor: """The outer product: all products of elements of two vectors."""
+    def permute(self, *order: Any, dims: Any = ...) -> Tensor: """The dimensions in the given order; a view."""
+    def pinverse(self, *args: Any, **kwargs: Any) -> Any: """The pseudo-inverse. The arguments are those of `torch.pinverse` after the first."""
+    def polygamma(self, input: Tensor, *, out: Tensor | None = ...) -> Tensor: """The n-th derivative of `digamma`."""
+    def polygamma_(self, n: builtins.int) -> Tensor: """In-place version of `polygamma`."""
+    def positive(self) -> Tensor: """The tensor itself: `+x`."""
+    def pow(self, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """Each element raised to a power; either operand may be a scalar."""
+    def pow_(self, exponent: Tensor | Number) -> Tensor: """In-place version of `pow`."""
+    def prelu(self, *args: Any, **kwargs: Any) -> Any: """Leaky ReLU whose slope is a tensor. The arguments are those of `torch.prelu` after the first."""
+    def prod(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor: """The product of all elements, or over a dimension."""
+    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = ...) -> Tensor: """A copy with elements of `source` written (or added) at positions in the flattened tensor."""
+    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = ...) -> Tensor: """In-place version of `put`."""
+    def q_per_channel_axis(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight has no quantized tensors."""
+    def q_per_channel_scales(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight has no quantized tensors."""
+    def q_per_channel_zero_points(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight has no quantized tensors."""
+    def q_scale(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight has no quantized tensors."""
+    def q_zero_point(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight has no quantized tensors."""
+    def qr(self, *args: Any, **kwargs: Any) -> Any: """The QR decomposition. The arguments are those of `torch.qr` after the first."""
+    def qscheme(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight has no quantized tensors."""
+    def quantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor: """Quantiles of all elements or along a dimension; several values of q give a new first dimension."""
+    def rad2deg(self, *, out: Tensor | None = ...) -> Tensor: """Radians converted to degrees."""
+    def rad2deg_(self) -> Tensor: """In-place version of `rad2deg`: writes the result into this tensor and returns it."""
+    def random_(self, *bounds: Any, generator: Any = ..., **more: Any) -> Tensor: """Fill with random integers: `random_(to)` below a bound, `random_(from, to)` between two, or all that the dtype represents exactly."""
+    def ravel(self) -> Tensor: """All elements in one dimension; a view if the strides allow it."""
     @property
-    def real(self) -> Tensor:
-        """The real part; a view."""
-    def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
-        """One over each element."""
-    def reciprocal_(self) -> Tensor:
-        """In-place version of `reciprocal`: writes the result into this tensor and returns it."""
-    def record_stream(self, stream: Any) -> None:
-        """Does nothing: the CPU has no streams."""
-    def reinforce(self, *args: Any) -> None:
-        """Removed from PyTorch: use torch.distributions."""
-    def relu(self) -> Tensor:
-        """Each element, or 0 where it is negative."""
-    def relu_(self) -> Tensor:
-        """In-place version of `relu`: writes the result into this tensor and returns it."""
-    def remainder(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The remainder of the division rounded down: it has the divisor's sign."""
-    def remainder_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `remainder`."""
-    def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = ...) -> Tensor:
-        """Slices along `dim` scaled down to p-norm `maxnorm` if theirs is larger."""
-    def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
-        """In-place version of `renorm`."""
-    def repeat(self, *args: Any, repeats: Any = ...) -> Tensor:
-        """The tensor repeated this many times along each dimension."""
-    def repeat_interleave(self, repeats: Any, dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor:
-        """Each element (or slice along `dim`) repeated, all equally often or each its own number of times."""
-    def reshape(self, *args: Any, shape: Any = ...) -> Tensor:
-        """The same elements in another shape: a view if the strides allow it, else a copy."""
-    def reshape_as(self, other: Tensor) -> Tensor:
-        """This tensor in the shape of `other`, copied if needed."""
-    def resize(self, *size: Any) -> Tensor:
-        """The tensor in another shape with as many elements; an old spelling of `reshape`."""
-    def resize_(self, *args: Any, size: Any = ..., memory_format: Any = ...) -> Tensor:
-        """Resize the tensor in place; elements keep their memory offsets, and new ones are uninitialised."""
-    def resize_as(self, tensor: Tensor) -> Tensor:
-        """The tensor in another tensor's shape; an old spelling of `reshape_as`."""
-    def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
-        """Resize the tensor to the size of another, in place."""
-    def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def resolve_conj(self) -> Tensor:
-        """The tensor itself, or a copy of a conjugate view."""
-    def resolve_neg(self) -> Tensor:
-        """The tensor itself, or a copy of a negative view."""
-    def roll(self, shifts: Any, dims: Any = ...) -> Tensor:
-        """Elements shifted cyclically along dimensions."""
-    def rot90(self, k: builtins.int = ..., dims: Sequence[builtins.int] = ...) -> Tensor:
-        """The tensor rotated by 90 degrees, k times, in the plane of two dimensions."""
-    def round(self, *, decimals: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
-        """The nearest integer, halves to even; with `decimals`, rounded to that many digits."""
-    def round_(self, *, decimals: builtins.int | None = ...) -> Tensor:
-        """In-place version of `round`."""
-    def row_indices(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and this one is dense."""
-    def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
-        """One over the square root of each element."""
-    def rsqrt_(self) -> Tensor:
-        """In-place version of `rsqrt`: writes the result into this tensor and returns it."""
-    def rsub(self, other: Tensor | Number, *, alpha: Number = ...) -> Tensor:
-        """`other - alpha * input`."""
-    def scatter(self, dim: builtins.int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
-        """A copy with elements of `src` (or one value) written at the indices along `dim`."""
-    def scatter_(self, dim: builtins.int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ...) -> Tensor:
-        """In-place version of `scatter`."""
-    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """A copy with elements of `src` added at the indices along `dim`."""
-    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """In-place version of `scatter_add`."""
-    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-        """A copy with the elements of `src` reduced into it at the indices along `dim`: sum, prod, mean, amax, amin."""
-    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ...) -> Tensor:
-        """In-place version of `scatter_reduce`."""
-    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
-        """One index along a dimension, without that dimension; a view."""
-    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-        """A copy in which `src` replaces `select(dim, index)`."""
-    def set_(self, source: Any = ..., storage_offset: builtins.int = ..., size: Any = ..., stride: Any = ...) -> Tensor:
-        """Make the tensor a window of other memory: another tensor's, or a storage."""
-    def sgn(self, *, out: Tensor | None = ...) -> Tensor:
-        """The sign of each element; for complex numbers the direction."""
-    def sgn_(self) -> Tensor:
-        """In-place version of `sgn`: writes the result into this tensor and returns it."""
-    def short(self, memory_format: Any = ...) -> Tensor:
-        """The tensor as torch.int16."""
-    def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
-        """1 / (1 + exp(-x))."""
-    def sigmoid_(self) -> Tensor:
-        """In-place version of `sigmoid`: writes the result into this tensor and returns it."""
-    def sign(self, *, out: Tensor | None = ...) -> Tensor:
-        """The sign of each element: -1, 0 or 1."""
-    def sign_(self) -> Tensor:
-        """In-place version of `sign`: writes the result into this tensor and returns it."""
-    def signbit(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements have a minus sign; -0.0 has one."""
-    def sin(self, *, out: Tensor | None = ...) -> Tensor:
-        """The sine of each element."""
-    def sin_(self) -> Tensor:
-        """In-place version of `sin`: writes the result into this tensor and returns it."""
-    def sinc(self, *, out: Tensor | None = ...) -> Tensor:
-        """sin(pi x) / (pi x), and 1 for 0."""
-    def sinc_(self) -> Tensor:
-        """In-place version of `sinc`: writes the result into this tensor and returns it."""
-    def sinh(self, *, out: Tensor | None = ...) -> Tensor:
-        """The hyperbolic sine of each element."""
-    def sinh_(self) -> Tensor:
-        """In-place version of `sinh`: writes the result into this tensor and returns it."""
-    def slice_inverse(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ...) -> Tensor:
-        """`src` with this tensor in one of its slices: taking that slice of the result gives this tensor."""
-    def slice_scatter(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """A copy in which `src` replaces a slice along a dimension."""
-    def slogdet(self, *args: Any, **kwargs: Any) -> Any:
-        """The sign and the logarithm of the determinant. The arguments are those of `torch.slogdet` after the first."""
-    def smm(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def softmax(self, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-        """exp(x), normalised to sum to one along a dimension."""
-    def solve(self, *args: Any, **kwargs: Any) -> Any:
-        """Removed from PyTorch: `torch.linalg.solve`. The arguments are those of `torch.solve` after the first."""
-    def sort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ...) -> Any:
-        """The elements sorted along a dimension, and their original indices. The sort is stable."""
-    def sparse_dim(self) -> builtins.int:
-        """The number of sparse dimensions: none."""
-    def sparse_mask(self, mask: Any) -> Any:
-        """The elements at the indices of a sparse tensor, as a new sparse tensor."""
-    def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def split(self, split_size_or_sections: Any = ..., dim: builtins.int = ..., *, split_size: Any = ...) -> builtins.tuple[Tensor, ...]:
-        """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
-    def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
-        """Parts of the given sizes along a dimension; views."""
-    def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
-        """The square root of each element."""
-    def sqrt_(self) -> Tensor:
-        """In-place version of `sqrt`: writes the result into this tensor and returns it."""
-    def square(self, *, out: Tensor | None = ...) -> Tensor:
-        """Each element times itself."""
-    def square_(self) -> Tensor:
-        """In-place version of `square`."""
-    def squeeze(self, dim: Any = ..., *dims: Any) -> Tensor:
-        """The tensor without its dimensions of size one: all of them, or only the given ones, as ints or as a tuple."""
-    def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """In-place version of `squeeze`: this tensor itself takes the new shape."""
-    def sspaddmm(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def std(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """The standard deviation; the square root of `var`."""
-    def stft(self, *args: Any, **kwargs: Any) -> Any:
-        """Fourier transforms of overlapping windows. The arguments are those of `torch.stft` after the first."""
-    def storage_type(self) -> Any:
-        """The class of the tensor's storage under its old name."""
-    def sub(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too."""
-    def sub_(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ...) -> Tensor:
-        """In-place version of `sub`."""
-    def subtract(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too."""
-    def subtract_(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ...) -> Tensor:
-        """In-place version of `sub`."""
-    def sum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """The sum of all elements, or over some dimensions."""
-    def sum_to_size(self, *args: Any, size: Any = ...) -> Tensor:
-        """The sum over the dimensions that broadcasting from `size` would add or expand."""
-    def svd(self, *args: Any, **kwargs: Any) -> Any:
-        """The singular value decomposition. The arguments are those of `torch.svd` after the first."""
-    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
-        """Another name of `transpose`."""
-    def swapaxes_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """In-place version of `swapaxes`: this tensor itself takes the new shape."""
-    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Another name of `transpose`."""
-    def swapdims_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """In-place version of `swapdims`: this tensor itself takes the new shape."""
-    def symeig(self, *args: Any, **kwargs: Any) -> Any:
-        """Removed from PyTorch: `torch.linalg.eigh`. The arguments are those of `torch.symeig` after the first."""
-    def t(self) -> Tensor:
-        """The transpose of a matrix; vectors and scalars are returned unchanged."""
-    def t_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """In-place version of `t`: this tensor itself takes the new shape."""
-    def take(self, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The elements at flat positions of the tensor, in the shape of the index."""
-    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The elements at indices along a dimension; the other dimensions broadcast. Without `dim`, of the flattened tensor."""
-    def tan(self, *, out: Tensor | None = ...) -> Tensor:
-        """The tangent of each element."""
-    def tan_(self) -> Tensor:
-        """In-place version of `tan`: writes the result into this tensor and returns it."""
-    def tanh(self, *, out: Tensor | None = ...) -> Tensor:
-        """The hyperbolic tangent of each element."""
-    def tanh_(self) -> Tensor:
-        """In-place version of `tanh`: writes the result into this tensor and returns it."""
-    def tensor_split(self, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ...) -> builtins.tuple[Tensor, ...]:
-        """Parts along a dimension: a number of nearly equal ones, or cut at the given indices."""
-    def tile(self, *args: Any, dims: Any = ...) -> Tensor:
-        """Like `repeat`, with missing dimensions counted as one."""
-    def to(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The tensor in another dtype (or on a device, which must be the CPU); itself if nothing changes."""
-    def to_dense(self, dtype: Any = ..., *, masked_grad: Any = ...) -> Tensor:
-        """The tensor itself: it is dense."""
-    def to_mkldnn(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only nested tensors have it."""
-    def to_sparse(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any:
-        """The nonzero elements and their indices, as a sparse tensor; with `sparse_dim`, the indices of the first dimensions only."""
-    def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def to_sparse_coo(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any:
-        """The nonzero elements and their indices, as a sparse tensor; with `sparse_dim`, the indices of the first dimensions only."""
-    def to_sparse_csc(self, dense_dim: builtins.int | None = ...) -> Any:
-        """The nonzero elements of a matrix, in compressed columns."""
-    def to_sparse_csr(self, dense_dim: builtins.int | None = ...) -> Any:
-        """The nonzero elements of a matrix, in compressed rows."""
-    def topk(self, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ...) -> Any:
-        """The k largest (or smallest) elements along a dimension, in order, and their indices."""
-    def trace(self) -> Tensor:
-        """The sum of a matrix's diagonal."""
-    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Two dimensions swapped; a view."""
-    def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """In-place version of `transpose`: this tensor itself takes the new shape."""
-    def triangular_solve(self, *args: Any, **kwargs: Any) -> Any:
-        """Solves a triangular system. The arguments are those of `torch.triangular_solve` after the first."""
-    def tril(self, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The lower triangle; zeros above it."""
-    def tril_(self, diagonal: builtins.int = ...) -> Tensor:
-        """In-place version of `tril`: writes the result into this tensor and returns it."""
-    def triu(self, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The upper triangle; zeros below it."""
-    def triu_(self, diagonal: builtins.int = ...) -> Tensor:
-        """In-place version of `triu`: writes the result into this tensor and returns it."""
-    def true_divide(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
-        """The quotient; `rounding_mode` 'floor' or 'trunc' rounds it."""
-    def true_divide_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ...) -> Tensor:
-        """In-place version of `div`."""
-    def trunc(self, *, out: Tensor | None = ...) -> Tensor:
-        """The integer part of each element."""
-    def trunc_(self) -> Tensor:
-        """In-place version of `trunc`: writes the result into this tensor and returns it."""
-    def type(self, dtype: Any = ..., non_blocking: builtins.bool = ...) -> Any:
-        """The tensor's legacy type name, or the tensor converted to a dtype or legacy type."""
-    def type_as(self, other: Tensor) -> Tensor:
-        """The tensor in the dtype of `other`."""
-    def unbind(self, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
-        """All indices along a dimension as a tuple of views."""
-    def unflatten(self, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ...) -> Tensor:
-        """One dimension split into several."""
-    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
-        """Sliding windows along a dimension, as a new last dimension; a view."""
-    def uniform_(self, *bounds: Any, generator: Any = ..., **more: Any) -> Tensor:
-        """Fill with samples of a uniform distribution from `from` (0) to `to` (1)."""
-    def unique(self, sorted: builtins.bool = ..., return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...) -> Any:
-        """The distinct elements (or slices along `dim`), sorted; optionally the index of each element among them, and the counts."""
-    def unique_consecutive(self, return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...) -> Any:
-        """The elements (or slices along `dim`) with each run of equal ones reduced to one."""
-    def unsafe_chunk(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
-        """`chunk` whose parts autograd does not take for views of one tensor."""
-    def unsafe_split(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
-        """`split` whose parts autograd does not take for views of one tensor."""
-    def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
-        """`split_with_sizes` whose parts autograd does not take for views of one tensor."""
-    def unsqueeze(self, dim: Any) -> Tensor:
-        """The tensor with a new dimension of size one before `dim`."""
-    def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """In-place version of `unsqueeze`: this tensor itself takes the new shape."""
-    def values(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and this one is dense."""
-    def var(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """The variance; divides by the count minus `correction` (1 by default)."""
-    def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The dot product of two vectors, with the first conjugated."""
-    def view(self, *args: Any, size: Any = ..., dtype: Any = ...) -> Tensor:
-        """The same elements and memory in another shape; one size may be -1. With a dtype: the same bytes as that dtype."""
-    def view_as(self, other: Tensor) -> Tensor:
-        """This tensor viewed in the shape of `other`."""
-    def view_as_complex(self) -> Tensor:
-        """A real tensor whose last dimension has size two as a complex one; a view."""
-    def view_as_real(self) -> Tensor:
-        """A complex tensor as a real one with an extra last dimension of size two; a view."""
+    def real(self) -> Tensor: """The real part; a view."""
+    def reciprocal(self, *, out: Tensor | None = ...) -> Tensor: """One over each element."""
+    def reciprocal_(self) -> Tensor: """In-place version of `reciprocal`: writes the result into this tensor and returns it."""
+    def record_stream(self, stream: Any) -> None: """Does nothing: the CPU has no streams."""
+    def reinforce(self, *args: Any) -> None: """Removed from PyTorch: use torch.distributions."""
+    def relu(self) -> Tensor: """Each element, or 0 where it is negative."""
+    def relu_(self) -> Tensor: """In-place version of `relu`: writes the result into this tensor and returns it."""
+    def remainder(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """The remainder of the division rounded down: it has the divisor's sign."""
+    def remainder_(self, other: Tensor | Number) -> Tensor: """In-place version of `remainder`."""
+    def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = ...) -> Tensor: """Slices along `dim` scaled down to p-norm `maxnorm` if theirs is larger."""
+    def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor: """In-place version of `renorm`."""
+    def repeat(self, *args: Any, repeats: Any = ...) -> Tensor: """The tensor repeated this many times along each dimension."""
+    def repeat_interleave(self, repeats: Any, dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor: """Each element (or slice along `dim`) repeated, all equally often or each its own number of times."""
+    def reshape(self, *args: Any, shape: Any = ...) -> Tensor: """The same elements in another shape: a view if the strides allow it, else a copy."""
+    def reshape_as(self, other: Tensor) -> Tensor: """This tensor in the shape of `other`, copied if needed."""
+    def resize(self, *size: Any) -> Tensor: """The tensor in another shape with as many elements; an old spelling of `reshape`."""
+    def resize_(self, *args: Any, size: Any = ..., memory_format: Any = ...) -> Tensor: """Resize the tensor in place; elements keep their memory offsets, and new ones are uninitialised."""
+    def resize_as(self, tensor: Tensor) -> Tensor: """The tensor in another tensor's shape; an old spelling of `reshape_as`."""
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor: """Resize the tensor to the size of another, in place."""
+    def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
+    def resolve_conj(self) -> Tensor: """The tensor itself, or a copy of a conjugate view."""
+    def resolve_neg(self) -> Tensor: """The tensor itself, or a copy of a negative view."""
+    def roll(self, shifts: Any, dims: Any = ...) -> Tensor: """Elements shifted cyclically along dimensions."""
+    def rot90(self, k: builtins.int = ..., dims: Sequence[builtins.int] = ...) -> Tensor: """The tensor rotated by 90 degrees, k times, in the plane of two dimensions."""
+    def round(self, *, decimals: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor: """The nearest integer, halves to even; with `decimals`, rounded to that many digits."""
+    def round_(self, *, decimals: builtins.int | None = ...) -> Tensor: """In-place version of `round`."""
+    def row_indices(self, *args: Any, **kwargs: Any) -> Any: """Refused: only sparse tensors have it, and this one is dense."""
+    def rsqrt(self, *, out: Tensor | None = ...) -> Tensor: """One over the square root of each element."""
+    def rsqrt_(self) -> Tensor: """In-place version of `rsqrt`: writes the result into this tensor and returns it."""
+    def rsub(self, other: Tensor | Number, *, alpha: Number = ...) -> Tensor: """`other - alpha * input`."""
+    def scatter(self, dim: builtins.int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor: """A copy with elements of `src` (or one value) written at the indices along `dim`."""
+    def scatter_(self, dim: builtins.int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ...) -> Tensor: """In-place version of `scatter`."""
+    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor: """A copy with elements of `src` added at the indices along `dim`."""
+    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor: """In-place version of `scatter_add`."""
+    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor: """A copy with the elements of `src` reduced into it at the indices along `dim`: sum, prod, mean, amax, amin."""
+    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ...) -> Tensor: """In-place version of `scatter_reduce`."""
+    def select(self, dim: builtins.int, index: builtins.int) -> Tensor: """One index along a dimension, without that dimension; a view."""
+    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor: """A copy in which `src` replaces `select(dim, index)`."""
+    def set_(self, source: Any = ..., storage_offset: builtins.int = ..., size: Any = ..., stride: Any = ...) -> Tensor: """Make the tensor a window of other memory: another tensor's, or a storage."""
+    def sgn(self, *, out: Tensor | None = ...) -> Tensor: """The sign of each element; for complex numbers the direction."""
+    def sgn_(self) -> Tensor: """In-place version of `sgn`: writes the result into this tensor and returns it."""
+    def short(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.int16."""
+    def sigmoid(self, *, out: Tensor | None = ...) -> Tensor: """1 / (1 + exp(-x))."""
+    def sigmoid_(self) -> Tensor: """In-place version of `sigmoid`: writes the result into this tensor and returns it."""
+    def sign(self, *, out: Tensor | None = ...) -> Tensor: """The sign of each element: -1, 0 or 1."""
+    def sign_(self) -> Tensor: """In-place version of `sign`: writes the result into this tensor and returns it."""
+    def signbit(self, *, out: Tensor | None = ...) -> Tensor: """Whether elements have a minus sign; -0.0 has one."""
+    def sin(self, *, out: Tensor | None = ...) -> Tensor: """The sine of each element."""
+    def sin_(self) -> Tensor: """In-place version of `sin`: writes the result into this tensor and returns it."""
+    def sinc(self, *, out: Tensor | None = ...) -> Tensor: """sin(pi x) / (pi x), and 1 for 0."""
+    def sinc_(self) -> Tensor: """In-place version of `sinc`: writes the result into this tensor and returns it."""
+    def sinh(self, *, out: Tensor | None = ...) -> Tensor: """The hyperbolic sine of each element."""
+    def sinh_(self) -> Tensor: """In-place version of `sinh`: writes the result into this tensor and returns it."""
+    def slice_inverse(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ...) -> Tensor: """`src` with this tensor in one of its slices: taking that slice of the result gives this tensor."""
+    def slice_scatter(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor: """A copy in which `src` replaces a slice along a dimension."""
+    def slogdet(self, *args: Any, **kwargs: Any) -> Any: """The sign and the logarithm of the determinant. The arguments are those of `torch.slogdet` after the first."""
+    def smm(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
+    def softmax(self, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor: """exp(x), normalised to sum to one along a dimension."""
+    def solve(self, *args: Any, **kwargs: Any) -> Any: """Removed from PyTorch: `torch.linalg.solve`. The arguments are those of `torch.solve` after the first."""
+    def sort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ...) -> Any: """The elements sorted along a dimension, and their original indices. The sort is stable."""
+    def sparse_dim(self) -> builtins.int: """The number of sparse dimensions: none."""
+    def sparse_mask(self, mask: Any) -> Any: """The elements at the indices of a sparse tensor, as a new sparse tensor."""
+    def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
+    def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
+    def split(self, split_size_or_sections: Any = ..., dim: builtins.int = ..., *, split_size: Any = ...) -> builtins.tuple[Tensor, ...]: """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
+    def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]: """Parts of the given sizes along a dimension; views."""
+    def sqrt(self, *, out: Tensor | None = ...) -> Tensor: """The square root of each element."""
+    def sqrt_(self) -> Tensor: """In-place version of `sqrt`: writes the result into this tensor and returns it."""
+    def square(self, *, out: Tensor | None = ...) -> Tensor: """Each element times itself."""
+    def square_(self) -> Tensor: """In-place version of `square`."""
+    def squeeze(self, dim: Any = ..., *dims: Any) -> Tensor: """The tensor without its dimensions of size one: all of them, or only the given ones, as ints or as a tuple."""
+    def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor: """In-place version of `squeeze`: this tensor itself takes the new shape."""
+    def sspaddmm(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
+    def std(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor: """The standard deviation; the square root of `var`."""
+    def stft(self, *args: Any, **kwargs: Any) -> Any: """Fourier transforms of overlapping windows. The arguments are those of `torch.stft` after the first."""
+    def storage_type(self) -> Any: """The class of the tensor's storage under its old name."""
+    def sub(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor: """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too."""
+    def sub_(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ...) -> Tensor: """In-place version of `sub`."""
+    def subtract(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor: """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too."""
+    def subtract_(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ...) -> Tensor: """In-place version of `sub`."""
+    def sum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor: """The sum of all elements, or over some dimensions."""
+    def sum_to_size(self, *args: Any, size: Any = ...) -> Tensor: """The sum over the dimensions that broadcasting from `size` would add or expand."""
+    def svd(self, *args: Any, **kwargs: Any) -> Any: """The singular value decomposition. The arguments are those of `torch.svd` after the first."""
+    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor: """Another name of `transpose`."""
+    def swapaxes_(self, *args: Any, **kwargs: Any) -> Tensor: """In-place version of `swapaxes`: this tensor itself takes the new shape."""
+    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor: """Another name of `transpose`."""
+    def swapdims_(self, *args: Any, **kwargs: Any) -> Tensor: """In-place version of `swapdims`: this tensor itself takes the new shape."""
+    def symeig(self, *args: Any, **kwargs: Any) -> Any: """Removed from PyTorch: `torch.linalg.eigh`. The arguments are those of `torch.symeig` after the first."""
+    def t(self) -> Tensor: """The transpose of a matrix; vectors and scalars are returned unchanged."""
+    def t_(self, *args: Any, **kwargs: Any) -> Tensor: """In-place version of `t`: this tensor itself takes the new shape."""
+    def take(self, index: Tensor, *, out: Tensor | None = ...) -> Tensor: """The elements at flat positions of the tensor, in the shape of the index."""
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor: """The elements at indices along a dimension; the other dimensions broadcast. Without `dim`, of the flattened tensor."""
+    def tan(self, *, out: Tensor | None = ...) -> Tensor: """The tangent of each element."""
+    def tan_(self) -> Tensor: """In-place version of `tan`: writes the result into this tensor and returns it."""
+    def tanh(self, *, out: Tensor | None = ...) -> Tensor: """The hyperbolic tangent of each element."""
+    def tanh_(self) -> Tensor: """In-place version of `tanh`: writes the result into this tensor and returns it."""
+    def tensor_split(self, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ...) -> builtins.tuple[Tensor, ...]: """Parts along a dimension: a number of nearly equal ones, or cut at the given indices."""
+    def tile(self, *args: Any, dims: Any = ...) -> Tensor: """Like `repeat`, with missing dimensions counted as one."""
+    def to(self, *args: Any, **kwargs: Any) -> Tensor: """The tensor in another dtype (or on a device, which must be the CPU); itself if nothing changes."""
+    def to_dense(self, dtype: Any = ..., *, masked_grad: Any = ...) -> Tensor: """The tensor itself: it is dense."""
+    def to_mkldnn(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
+    def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any: """Refused: only nested tensors have it."""
+    def to_sparse(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any: """The nonzero elements and their indices, as a sparse tensor; with `sparse_dim`, the indices of the first dimensions only."""
+    def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
+    def to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any: """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
+    def to_sparse_coo(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any: """The nonzero elements and their indices, as a sparse tensor; with `sparse_dim`, the indices of the first dimensions only."""
+    def to_sparse_csc(self, dense_dim: builtins.int | None = ...) -> Any: """The nonzero elements of a matrix, in compressed columns."""
+    def to_sparse_csr(self, dense_dim: builtins.int | None = ...) -> Any: """The nonzero elements of a matrix, in compressed rows."""
+    def topk(self, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ...) -> Any: """The k largest (or smallest) elements along a dimension, in order, and their indices."""
+    def trace(self) -> Tensor: """The sum of a matrix's diagonal."""
+    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor: """Two dimensions swapped; a view."""
+    def transpose_(self, *args: Any, **kwargs: Any) -> Tensor: """In-place version of `transpose`: this tensor itself takes the new shape."""
+    def triangular_solve(self, *args: Any, **kwargs: Any) -> Any: """Solves a triangular system. The arguments are those of `torch.triangular_solve` after the first."""
+    def tril(self, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor: """The lower triangle; zeros above it."""
+    def tril_(self, diagonal: builtins.int = ...) -> Tensor: """In-place version of `tril`: writes the result into this tensor and returns it."""
+    def triu(self, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor: """The upper triangle; zeros below it."""
+    def triu_(self, diagonal: builtins.int = ...) -> Tensor: """In-place version of `triu`: writes the result into this tensor and returns it."""
+    def true_divide(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor: """The quotient; `rounding_mode` 'floor' or 'trunc' rounds it."""
+    def true_divide_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ...) -> Tensor: """In-place version of `div`."""
+    def trunc(self, *, out: Tensor | None = ...) -> Tensor: """The integer part of each element."""
+    def trunc_(self) -> Tensor: """In-place version of `trunc`: writes the result into this tensor and returns it."""
+    def type(self, dtype: Any = ..., non_blocking: builtins.bool = ...) -> Any: """The tensor's legacy type name, or the tensor converted to a dtype or legacy type."""
+    def type_as(self, other: Tensor) -> Tensor: """The tensor in the dtype of `other`."""
+    def unbind(self, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]: """All indices along a dimension as a tuple of views."""
+    def unflatten(self, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ...) -> Tensor: """One dimension split into several."""
+    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor: """Sliding windows along a dimension, as a new last dimension; a view."""
+    def uniform_(self, *bounds: Any, generator: Any = ..., **more: Any) -> Tensor: """Fill with samples of a uniform distribution from `from` (0) to `to` (1)."""
+    def unique(self, sorted: builtins.bool = ..., return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...) -> Any: """The distinct elements (or slices along `dim`), sorted; optionally the index of each element among them, and the counts."""
+    def unique_consecutive(self, return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...) -> Any: """The elements (or slices along `dim`) with each run of equal ones reduced to one."""
+    def unsafe_chunk(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]: """`chunk` whose parts autograd does not take for views of one tensor."""
+    def unsafe_split(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]: """`split` whose parts autograd does not take for views of one tensor."""
+    def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]: """`split_with_sizes` whose parts autograd does not take for views of one tensor."""
+    def unsqueeze(self, dim: Any) -> Tensor: """The tensor with a new dimension of size one before `dim`."""
+    def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor: """In-place version of `unsqueeze`: this tensor itself takes the new shape."""
+    def values(self, *args: Any, **kwargs: Any) -> Any: """Refused: only sparse tensors have it, and this one is dense."""
+    def var(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor: """The variance; divides by the count minus `correction` (1 by default)."""
+    def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: """The dot product of two vectors, with the first conjugated."""
+    def view(self, *args: Any, size: Any = ..., dtype: Any = ...) -> Tensor: """The same elements and memory in another shape; one size may be -1. With a dtype: the same bytes as that dtype."""
+    def view_as(self, other: Tensor) -> Tensor: """This tensor viewed in the shape of `other`."""
+    def view_as_complex(self) -> Tensor: """A real tensor whose last dimension has size two as a complex one; a view."""
+    def view_as_real(self) -> Tensor: """A complex tensor as a real one with an extra last dimension of size two; a view."""
     @property
-    def volatile(self) -> Tensor:
-        """Removed from PyTorch: warns, and returns False."""
-    def vsplit(self, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
-        """Split by rows."""
-    def where(self, condition: Tensor, other: Any) -> Tensor:
-        """This tensor's elements where the condition is True, the other's elsewhere."""
-    def xlogy(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """input * log(other), and 0 where `input` is 0."""
-    def xlogy_(self, other: Tensor | Number) -> Tensor:
-        """In-place version of `xlogy`."""
-    def xpu(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Refused: Penlight runs on the CPU."""
-    def zero_(self) -> Tensor:
-        """Set all elements to zero."""
+    def volatile(self) -> Tensor: """Removed from PyTorch: warns, and returns False."""
+    def vsplit(self, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]: """Split by rows."""
+    def where(self, condition: Tensor, other: Any) -> Tensor: """This tensor's elements where the condition is True, the other's elsewhere."""
+    def xlogy(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor: """input * log(other), and 0 where `input` is 0."""
+    def xlogy_(self, other: Tensor | Number) -> Tensor: """In-place version of `xlogy`."""
+    def xpu(self, *args: Any, **kwargs: Any) -> Tensor: """Refused: Penlight runs on the CPU."""
+    def zero_(self) -> Tensor: """Set all elements to zero."""
     def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
     def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]

@@ -64,9 +64,7 @@ class _Parser:
         if name == "const":
             op = Op("const", type_, (), int(said, 16) if said.startswith("0x") else ir.bits_of(_number(said), type_))
         else:
-            if name == "iota":
-                attribute, operands = int(said), ""
-            elif name in MEMORY:
+            if name in MEMORY:
                 attribute, _, rest = said.partition("[")
                 operands = rest.replace("]", "")
             elif name in WITH_ATTRIBUTE:

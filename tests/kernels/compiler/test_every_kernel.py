@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -115,3 +116,33 @@ def test_nothing_outside_of_the_arrays_is_touched(target: str) -> None:
     program = PROGRAM.format(folder=str(Path(every_kernel.__file__).parent), target=target)
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ran.returncode == 0, (ran.stdout.splitlines()[-1:], ran.stderr)
+
+
+BYTES = """
+import hashlib, sys
+sys.path.insert(0, {folder!r})
+from every_kernel import few_registers, kernels
+from penlight.kernels.compiler import x86
+
+x86.address_of = lambda name: 1 << 40  # where the C library lies is another address in each process
+for name, kernel in kernels():
+    for target in (x86.TARGET, few_registers(6)):
+        print(name, hashlib.md5(x86.Emitter(kernel, target).finish()).hexdigest())
+"""
+
+
+def test_two_processes_compile_the_same_bytes() -> None:
+    """Values lie at other addresses and strings have other hashes in another process; nothing may depend on the order of a set."""
+    program = BYTES.format(folder=str(Path(every_kernel.__file__).parent))
+    ran = [
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for seed in ("1", "2")
+    ]
+    first, second = [process.communicate()[0].splitlines() for process in ran]
+    assert len(first) == 2 * len(KERNELS)
+    assert first == second

@@ -18,7 +18,7 @@ from ..numpy_warnings import silent
 from ..parallel import parallel_for
 from ..reduce import row_max, row_sum
 from ..rows import narrow, widen
-from ..strategy import Strategy, apply
+from ..strategy import Strategy, by_table
 from . import compiled, rows as definitions
 from .compiled import KINDS, _side_by_side, causal_limits
 
@@ -171,6 +171,10 @@ def _native_probabilities(
 def _in_blocks(
     query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(result ``(N, H, L, E)``, log of the sums of exponentials ``(N, H, L)``, probabilities, or an empty array if there are too many).
+
+    The mask, of four dims, is added to the scores. A fully masked row gives 0. The result has the query's memory layout, as in PyTorch.
+    """
     heads = _Heads(query, key, mask, causal)
     q, k, v = _rows(query), _rows(key), _rows(value)
     # `q` is the query if its rows are dense, else a contiguous copy.
@@ -194,8 +198,9 @@ def _in_blocks(
 
 def _backward_in_blocks(
     grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, out: np.ndarray,
-    sums: np.ndarray, kept: np.ndarray, scale: float, causal: bool, needs: Needs,
+    sums: np.ndarray, kept: np.ndarray, scale: float, causal: bool, needs: Needs = (True, True, True),
 ) -> Grads:  # fmt: skip
+    """Gradients of query, key and value. In memory, the heads of one position are contiguous, as in PyTorch."""
     heads = _Heads(query, key, mask, causal)
     q, k, v, g = _rows(query), _rows(key), _rows(value), _rows(grad)
     seen = widen(out)
@@ -244,20 +249,5 @@ GRADIENTS = (
 )
 # fmt: on
 
-
-def attention(
-    query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(result ``(N, H, L, E)``, log of the sums of exponentials ``(N, H, L)``, probabilities, or an empty array if there are too many).
-
-    The mask, of four dims, is added to the scores. A fully masked row gives 0. The result has the query's memory layout, as in PyTorch.
-    """
-    return apply(ATTENTION, query, key, value, mask, scale, causal)
-
-
-def attention_backward(
-    grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, out: np.ndarray,
-    sums: np.ndarray, kept: np.ndarray, scale: float, causal: bool, needs: Needs = (True, True, True),
-) -> Grads:  # fmt: skip
-    """Gradients of query, key and value. In memory, the heads of one position are contiguous, as in PyTorch."""
-    return apply(GRADIENTS, grad, query, key, value, mask, out, sums, kept, scale, causal, needs)
+attention = by_table(ATTENTION)
+attention_backward = by_table(GRADIENTS)

@@ -71,7 +71,7 @@ def attention_backward(
     kept: np.ndarray,
     scale: float,
     causal: bool,
-    needs: Any,
+    needs: tuple[bool, bool, bool] = (True, True, True),
 ) -> tuple[Any, Any, Any] | None:
     """Gradients of query, key and value from the probabilities."""
     if not native.available() or not kept.flags.c_contiguous:

@@ -240,16 +240,6 @@ class Code(Assembler):
         self._scalar(0x6E, 1, 0x81, target, source)
         self._vector(0x59, 2, 1, target, target)
 
-    def iota(self, target: int, step: int, spare: int, general: int) -> None:
-        """0, step, 2 * step, 3 * step."""
-        self.number(general, step)
-        self._scalar(0x6E, 1, 0x81, target, general)
-        self._scalar(0x73, 1, 1, 7, target, target, b"\x08")  # shifted up by eight bytes
-        self.number(general, 2 * step)
-        self.splat_integer(spare, general)
-        self._scalar(0xD4, 1, 1, spare, target, spare)
-        self.join_halves(target, target, spare)
-
     def fold_lanes(self, name: str, type_: Type, target: int, source: int, spare: int) -> None:
         """Reduce all lanes, beginning with the lower half and the upper."""
         opcode, prefix = (

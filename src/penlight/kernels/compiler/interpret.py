@@ -190,9 +190,6 @@ class _Interpreter:
     def _splat(self, op: Op, threads: Threads) -> None:
         threads.values[op] = np.repeat(threads[op.operands[0]][:, None], op.type.lanes, 1)
 
-    def _iota(self, op: Op, threads: Threads) -> None:
-        threads.values[op] = np.arange(op.type.lanes)[None] * op.attribute
-
     def _reduce(self, op: Op, threads: Threads) -> None:
         value = threads[op.operands[0]]
         while value.shape[1] > 1:

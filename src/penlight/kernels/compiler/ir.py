@@ -196,7 +196,6 @@ OPS = {
     "store_masked": Row("i...", pure=False, cheap=False),
     # Lanes
     "splat": Row(".."),  # a scalar in all lanes
-    "iota": Row("."),  # multiples of the attribute, starting at 0
     # Reduces lanes: combines the lower and upper half by one of FOLDS, until one lane is left.
     "reduce": Row("..", cheap=False),
     "first": Row("..", numpy=lambda a: a[:, 0]),  # the first lane, as a scalar

@@ -312,10 +312,6 @@ class Emitter:
         one = self._new(f"insertelement {_written(type_)} poison, {scalar}, i64 0")
         return self._shuffled(type_, one, "poison", [0] * type_.lanes)
 
-    def _emit_iota(self, op: Op) -> str:
-        lanes = ", ".join([f"{_element(op.type)} {lane * op.attribute}" for lane in range(op.type.lanes)])
-        return f"<{lanes}>"
-
     def _emit_reduce(self, op: Op) -> str:
         type_ = op.operands[0].type
         value = self.value(op.operands[0])

@@ -64,8 +64,6 @@ class _Printer:
                     said = f"{op.attribute}[{operands[0]}]"
                 case _ if op.name in MEMORY:
                     said = f"{op.attribute}[{operands[0]}], {', '.join(operands[1:])}"
-                case "iota":
-                    said = str(op.attribute)
             made = "" if op.type is ir.NOTHING else f"{self.name(op)} = "
             self.line(depth, f"{made}{op.name} {said}")
             return

@@ -74,6 +74,11 @@ class _Loop:
     def steps(self, op: Op) -> int | None:
         return self.step.get(op, None) if op in self.inside else 0
 
+    def broadcasts(self, *values: Op) -> bool:
+        """Whether integers are loaded or carried vectors, or the same in all lanes."""
+        vectors = self.varying.union(self.region.parameters[1:])
+        return all([value in vectors or self.steps(value) == 0 for value in values])
+
     def look(self, op: Op) -> None:
         name, operands = op.name, op.operands
         if name == "result":
@@ -142,20 +147,14 @@ class _Loop:
     def whole(self, op: Op, varies: bool) -> None:
         if op.name not in ("add", "sub", "mul", "select"):
             raise _Refused
-        steps = [self.steps(operand) for operand in op.operands]
         if op.name == "select":
-            if op.operands[0] in self.varying:
-                if None in [s for s, o in zip(steps[1:], op.operands[1:], strict=True) if o not in self.varying]:
-                    raise _Refused
-                self.varying.add(op)
-                return
-            raise _Refused
-        if varies:
-            if op.name == "mul":
-                raise _Refused
+            varies = op.operands[0] in self.varying
+        if varies and op.name != "mul" and self.broadcasts(*op.operands):
             self.varying.add(op)
             return
-        a, b = steps
+        if varies or op.name == "select":
+            raise _Refused
+        a, b = map(self.steps, op.operands)
         if a is None or b is None:
             self.step[op] = None
         elif op.name == "mul":
@@ -175,7 +174,7 @@ class _Loop:
             value = op.operands[1]
             if step != 1 or not (value.type.is_float or value.type is I64):
                 raise _Refused
-            if value.type is I64 and value not in self.varying and self.steps(value) is None:
+            if value.type is I64 and not self.broadcasts(value):
                 raise _Refused
             self.stored.add(op.attribute)
         elif step == 0:
@@ -227,9 +226,6 @@ class _Writer:
                 found = build.bits(op.attribute, type_)
             else:
                 found = build.op("splat", type_, self.scalar(op))
-                step = 0 if op.type.is_float else self.loop.steps(op)
-                if step:
-                    found = build.op("add", type_, found, build.op("iota", type_, attribute=step))
             self.vectors[op] = found
         return found
 

@@ -618,11 +618,6 @@ class Emitter:
             self.code.splat_integer(target, self._in_general(source, RAX))
         return target
 
-    def _emit_iota(self, op: Op) -> int:
-        target = self._target(op, 0)
-        self.code.iota(target, op.attribute, 1, RAX)
-        return target
-
     def _emit_reduce(self, op: Op) -> int:
         (source,) = op.operands
         target = self._target(op, 0) if op.type.is_float else 0

@@ -22,7 +22,7 @@ from ..numpy_warnings import silent
 from ..ranges import linspace
 from ..resample import cubic_weights
 from ..rows import in_float32
-from ..strategy import Strategy, apply
+from ..strategy import Strategy, by_table
 from . import kernels
 
 _BLOCK = 1 << 16  # samples of a block of images in NumPy
@@ -179,6 +179,12 @@ def _take(source: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 
 def _numpy_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> np.ndarray:
+    """Sample `x` at the points of `grid`: ``(N, C, *out)``. `mode` is bilinear, nearest or bicubic (2-D).
+
+    >>> import numpy as np
+    >>> grid_sample(np.arange(4.0).reshape(1, 1, 2, 2), np.zeros((1, 1, 1, 2)), "bilinear", "zeros", True)
+    array([[[[1.5]]]])
+    """
     sampler = _Sampler(grid, x.shape, mode, padding, align_corners)
     out = np.zeros((*x.shape[:2], sampler.points), x.dtype)
     shape = (*x.shape[:2], *grid.shape[1:-1])
@@ -208,6 +214,7 @@ def _numpy_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, alig
 def _numpy_image_grad(
     grad: np.ndarray, grid: np.ndarray, input_shape: Ints, mode: str, padding: str, align_corners: bool
 ) -> np.ndarray:
+    """The transpose of `grid_sample` in the image."""
     sampler = _Sampler(grid, input_shape, mode, padding, align_corners)
     result = np.zeros((*input_shape[:2], sampler.size), grad.dtype)
     if not grad.size or not result.size:
@@ -233,7 +240,10 @@ def _numpy_image_grad(
 def _numpy_grid_grad(
     grad: np.ndarray, x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool
 ) -> np.ndarray:
+    """The gradient of `grid_sample` for the grid; zero for mode nearest."""
     result = np.zeros(grid.shape, grid.dtype)
+    if mode == "nearest" or not grad.size or not x.size:
+        return result
     sampler = _Sampler(grid, x.shape, mode, padding, align_corners, slopes=True)
     flat, dims = result.reshape(sampler.grid.shape), grid.shape[-1]
     gradient = grad.reshape(*grad.shape[:2], -1)
@@ -262,38 +272,16 @@ IMAGE_GRADIENTS = (
     Strategy(None, _numpy_image_grad, "every dtype and machine"),
 )
 GRID_GRADIENTS = (
-    Strategy(None, kernels.grid_grad, "5 to 10 times NumPy"),
+    Strategy(
+        lambda grad, x, grid, mode, *_: mode != "nearest" and grad.size > 0, kernels.grid_grad, "5 to 10 times NumPy"
+    ),
     Strategy(None, _numpy_grid_grad, "every dtype and machine"),
 )
 
 
-@in_float32
-def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> np.ndarray:
-    """Sample `x` at the points of `grid`: ``(N, C, *out)``. `mode` is bilinear, nearest or bicubic (2-D).
-
-    >>> import numpy as np
-    >>> grid_sample(np.arange(4.0).reshape(1, 1, 2, 2), np.zeros((1, 1, 1, 2)), "bilinear", "zeros", True)
-    array([[[[1.5]]]])
-    """
-    return apply(SAMPLES, x, grid, mode, padding, align_corners)
-
-
-@in_float32
-def grid_sample_input_grad(
-    grad: np.ndarray, grid: np.ndarray, input_shape: Ints, mode: str, padding: str, align_corners: bool
-) -> np.ndarray:
-    """The transpose of `grid_sample` in the image."""
-    return apply(IMAGE_GRADIENTS, grad, grid, input_shape, mode, padding, align_corners)
-
-
-@in_float32
-def grid_sample_grid_grad(
-    grad: np.ndarray, x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool
-) -> np.ndarray:
-    """The gradient of `grid_sample` for the grid; zero for mode nearest."""
-    if mode == "nearest" or not grad.size or not x.size:
-        return np.zeros(grid.shape, grid.dtype)
-    return apply(GRID_GRADIENTS, grad, x, grid, mode, padding, align_corners)
+grid_sample = in_float32(by_table(SAMPLES))
+grid_sample_input_grad = in_float32(by_table(IMAGE_GRADIENTS))
+grid_sample_grid_grad = in_float32(by_table(GRID_GRADIENTS))
 
 
 def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:

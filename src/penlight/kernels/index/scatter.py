@@ -5,8 +5,7 @@ All return a new array, or write into `base` with `inplace=True`; indices are ch
 Note [Accumulating by flat positions]
 `np.add.at` on a 2-d array with a row index runs a generic loop of some 25 ns for each element, but with one flat index array on a
 flat array it takes a specialised loop of 1 to 2 ns. So every accumulation here uses flat positions. Rows of an even number of
-real floats are added as half as many complex numbers: the same additions with half as many positions. And if most rows have a
-unique target (a big embedding table), those are written by one plain fancy assignment, and only the others are accumulated.
+real floats are added as half as many complex numbers: the same additions with half as many positions.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ..index_width import native_counts
 from ..numpy_calls import broadcast_to, positions
 from ..numpy_warnings import hush, silent, unhush
 from ..rows import is_half, narrow, split_shape, widen
-from . import LEAST_COLUMNS, LEAST_MOVED, MOST_BY_POSITIONS, gather_scatter
+from . import LEAST_COLUMNS, LEAST_MOVED, MOST_KEPT, gather_scatter
 from .gather_scatter import add_columns, all_inside, nonzero, put_masked, reduce_along
 
 Index = np.ndarray | slice | int | None | EllipsisType
@@ -144,12 +143,19 @@ _kept_starts = lru_cache(64)(_all_starts)
 
 def _starts(outer: int, size: int) -> np.ndarray:
     """The offset of each outer part, as a column. Read-only."""
-    return (_kept_starts if outer <= MOST_BY_POSITIONS else _all_starts)(outer, size)
+    return (_kept_starts if outer <= MOST_KEPT else _all_starts)(outer, size)
 
 
-def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
-    """ufunc.at(out, index, rows) for contiguous 2-d `out`; see Note [Accumulating by flat positions]."""
-    columns = out.shape[1]
+_WAYS: dict[Any, str] = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
+
+
+def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
+    """ufunc.at(out, index, rows) for contiguous 2-d `out`: every repetition counts. See Note [Accumulating by flat positions]."""
+    columns = rows.shape[1]
+    if columns == 1 and reduce_along(out.reshape(-1), index, rows.reshape(-1), 0, _WAYS[ufunc]):
+        return
+    if columns >= LEAST_COLUMNS and gather_scatter.reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
+        return
     rows = np.ascontiguousarray(rows, out.dtype)
     if ufunc is np.add and columns % 2 == 0 and columns and out.dtype in _PAIRS:
         pair = _PAIRS[out.dtype]
@@ -158,50 +164,16 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
     if columns == 1:
         _at(ufunc, out, index, rows.reshape(-1))
         return
-    step = max(1, _POSITION_BLOCK // max(columns, 1))
-    targets = np.arange(columns)
+    step, targets = max(1, _POSITION_BLOCK // max(columns, 1)), _columns(columns)
     for start in range(0, len(index), step):
-        part = slice(start, start + step)
-        flat = (index[part] * columns)[:, None] + targets
-        _at(ufunc, out, flat.reshape(-1), rows[part].reshape(-1))
-
-
-_WAYS: dict[Any, str] = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
-
-
-def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
-    """ufunc.at(out, index, rows): every repetition counts. `fresh` means that `out` is all zeros."""
-    count, columns = rows.shape
-    if columns == 1 and reduce_along(out.reshape(-1), index, rows.reshape(-1), 0, _WAYS[ufunc]):
-        return
-    if columns >= LEAST_COLUMNS and gather_scatter.reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
-        return
-    if count * columns <= MOST_BY_POSITIONS:
-        flat = index if columns == 1 else (index[:, None] * columns + _columns(columns)).reshape(-1)
-        _at(ufunc, out.reshape(-1), flat, rows.reshape(-1).astype(out.dtype, copy=False))
-        return
-    if ufunc is np.add and columns >= 8 and 2 * len(out) > count > 64:
-        order = np.arange(count)
-        last = np.empty(len(out), np.intp)
-        last[index] = order
-        alone = last[index] == order
-        if 2 * np.count_nonzero(alone) > count:
-            targets = index[alone]
-            if fresh:
-                out[targets] = rows[alone]
-            else:
-                with silent():
-                    out[targets] += rows[alone]
-            np.logical_not(alone, out=alone)
-            index, rows = index[alone], rows[alone]
-    _at_rows(ufunc, out, index, rows)
+        flat = (index[start : start + step, None] * columns + targets).reshape(-1)
+        _at(ufunc, out, flat, rows[start : start + step].reshape(-1))
 
 
 def scatter_add(
     base: np.ndarray | tuple[int, ...], dim: int, index: np.ndarray, source: np.ndarray, inplace: bool = False
 ) -> np.ndarray:
     """base with base[index[i][j]][j] += source[i][j] (for dim 0). A shape as `base` means zeros."""
-    fresh = isinstance(base, tuple)
     shape = base if isinstance(base, tuple) else base.shape
     if index.size:
         index = _checked_along(index, shape, dim)
@@ -210,24 +182,24 @@ def scatter_add(
         source = widen(_prefix(source, index.shape))
         if not index.flags.c_contiguous and _is_expanded(index, shape, dim):
             vector = index[tuple(slice(None) if k == dim else 0 for k in range(index.ndim))]
-            _index_add(out, dim, vector, source, fresh)
+            _index_add(out, dim, vector, source)
         elif not reduce_along(out, index, source, dim):
             values = source.reshape(-1).astype(out.dtype, copy=False)
             _at(np.add, out.reshape(-1), _positions(index, shape, dim), values)
     return _finish(out, base, inplace)
 
 
-def _index_add(out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, fresh: bool) -> None:
+def _index_add(out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> None:
     """out[..., index, ...] += source in place, for contiguous `out`."""
     if dim == 0 and out.ndim == 2 and index.ndim == 1:
-        reduce_rows(np.add, out, index, source, fresh)
+        reduce_rows(np.add, out, index, source)
         return
     outer, size, inner = split_shape(out.shape, dim)
     if inner == 1 and add_columns(out.reshape(outer, size), index.reshape(-1), source.reshape(outer, -1)):
         return
     if outer > 1:
         index = (_starts(outer, size) + index).reshape(-1)
-    reduce_rows(np.add, out.reshape(outer * size, inner), index.reshape(-1), source.reshape(-1, inner), fresh)
+    reduce_rows(np.add, out.reshape(outer * size, inner), index.reshape(-1), source.reshape(-1, inner))
 
 
 def index_add(
@@ -239,7 +211,6 @@ def index_add(
     inplace: bool = False,
 ) -> np.ndarray:
     """base with alpha * source[i] added to slice index[i] along `dim`. A shape as `base` means zeros."""
-    fresh = isinstance(base, tuple)
     shape = base if isinstance(base, tuple) else base.shape
     # PyTorch has two wordings of this error, depending on its code path.
     if source.size and len(shape) > 1 and dim in (0, len(shape) - 1):
@@ -252,7 +223,7 @@ def index_add(
         if alpha != 1:
             with silent():
                 source = np.multiply(source, np.asarray(alpha).astype(source.dtype))
-        _index_add(out, dim, index, source, fresh)
+        _index_add(out, dim, index, source)
     return _finish(out, base, inplace)
 
 
@@ -270,7 +241,7 @@ def embedding_backward(
     if scale_grad_by_freq:
         rows = rows / index_width.bincount(index, minlength=num_weights)[index].astype(rows.dtype)[:, None]
     out = np.zeros((num_weights, columns), rows.dtype)
-    reduce_rows(np.add, out, index, rows, fresh=True)
+    reduce_rows(np.add, out, index, rows)
     if padding_idx >= 0:
         out[padding_idx] = 0
     return narrow(out, grad.dtype)
@@ -517,7 +488,6 @@ def index_put_add(
     Indices may be integer or boolean arrays (which broadcast), slices, ints, None and Ellipsis, with PyTorch's
     meaning: ints select first, so that they do not move the dimensions of the arrays.
     """
-    fresh = isinstance(base, tuple)
     whole = base if isinstance(base, tuple) else base.shape
     rows = _row_numbers(indices, values.shape, whole)
     if rows is not None:
@@ -525,9 +495,9 @@ def index_put_add(
         if values.size:
             columns = values.size // rows.size
             table = widen(values).reshape(rows.size, columns)
-            reduce_rows(np.add, out.reshape(-1, columns), rows.reshape(-1), table, fresh)
+            reduce_rows(np.add, out.reshape(-1, columns), rows.reshape(-1), table)
         return _finish(out, base, inplace)
-    if fresh and len(indices) > 1 and (dim := _only_vector(indices)) is not None:
+    if isinstance(base, tuple) and len(indices) > 1 and (dim := _only_vector(indices)) is not None:
         size = base[dim]
         index = _wrapped(indices[dim], dim, size)  # type: ignore[arg-type]
         if values.shape == (*base[:dim], len(index), *base[dim + 1 :]):
@@ -542,7 +512,7 @@ def index_put_add(
         ) from None
     base, out = _accumulator(base, values.dtype, inplace)
     if rows.size:
-        reduce_rows(np.add, out.reshape(-1, columns), targets, rows, fresh)
+        reduce_rows(np.add, out.reshape(-1, columns), targets, rows)
     return _finish(out, base, inplace)
 
 
@@ -579,7 +549,7 @@ def reduce_segments(
     if wide.size:
         inner = wide.size // len(owners)
         table = out.reshape(-1, inner)
-        reduce_rows(ufunc, table, owners, wide.reshape(-1, inner), initial is None and ufunc is np.add)
+        reduce_rows(ufunc, table, owners, wide.reshape(-1, inner))
         if row_counts is not None:
             token = hush()
             table /= row_counts if initial is None else np.maximum(row_counts, 1)

@@ -268,9 +268,7 @@ def inv(A: Array) -> tuple[Array, Array]:
 
 def cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
     """The triangular factor, and the order of the first minor that is not positive (0 if there is none)."""
-    L, info = lapack.cholesky(A, upper), np.zeros(A.shape[:-2], np.int32)
-    if L is None:
-        L = gufuncs.cholesky_or_nan(A, upper)
+    L, info = gufuncs.cholesky_or_nan(A, upper), np.zeros(A.shape[:-2], np.int32)
     if not L.size or (isfinite(L.item(-1)) if L.ndim == 2 else np.isfinite(L[..., -1, -1]).all()):
         return L, info  # a NaN among the pivots would reach the last one
     failed = ~np.isfinite(L[..., -1, -1])
@@ -337,9 +335,6 @@ def householder_product(A: Array, tau: Array) -> Array:
 
 def qr(A: Array, mode: str) -> tuple[Array, Array]:
     """Q and R of each matrix; `mode` is "reduced" or "complete", or "r" for R alone."""
-    found = orthogonal.qr(A, mode)
-    if found is not None:
-        return found
     if mode == "r":
         return np.zeros(0, A.dtype), np.linalg.qr(A, mode="r")  # type: ignore[return-value]
     return gufuncs.qr(A, mode)

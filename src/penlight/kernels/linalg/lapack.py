@@ -166,33 +166,5 @@ def ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array] | None:
     LD, pivots, info = columns_of(A, dtype, batch), np.empty((*batch, n), LONG), np.empty(batch, LONG)
     work = np.empty(BLOCK * n, dtype)
     found(LD, pivots, work, info)
-    _clear(LD, lower(n, n, -1))
+    np.copyto(LD, 0, where=lower(n, n, -1))
     return given_back(LD, dtype), pivots.astype(INT), info.astype(INT)
-
-
-@lru_cache(256)
-def _potrf(dtype: Any, batch: Ints, n: int, upper: bool) -> Plan | None:
-    letter = b"U" if upper else b"L"
-    return calls.plan("potrf", dtype, batch, letter, n, Each(dtype.itemsize * n * n), n, Each(8)) if n else None
-
-
-def cholesky(A: Array, upper: bool) -> Array | None:
-    """The triangular factors; NaNs for matrices that are not positive definite."""
-    dtype, batch, n = A.dtype, A.shape[:-2], A.shape[-1]
-    wide = DOUBLE.get(dtype)
-    if wide is None or not calls.there():
-        return None
-    found = _potrf(wide, batch, n, upper)
-    if found is None:
-        return None
-    L, info = columns_of(A, wide, batch), np.empty(batch, LONG)
-    found(L, info)
-    if info.any() if batch else info.item():
-        L[info != 0] = np.nan
-    _clear(L, lower(n, n, -1).T if upper else lower(n, n, -1))
-    return given_back(L, dtype)
-
-
-def _clear(matrices: Array, mask: Array) -> None:
-    """Write zeros where the mask holds."""
-    np.copyto(matrices, 0, where=mask)

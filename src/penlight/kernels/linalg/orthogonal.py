@@ -1,4 +1,4 @@
-"""Householder reflectors by LAPACK: QR, and products of reflectors. See Note [LAPACK by address] in kernels/linalg/lapack_calls.py."""
+"""Householder reflectors by LAPACK, and their products. See Note [LAPACK by address] in kernels/linalg/lapack_calls.py."""
 
 from __future__ import annotations
 
@@ -24,26 +24,18 @@ def _geqrf(dtype: Any, batch: Ints, m: int, n: int) -> Plan | None:
     )  # fmt: skip
 
 
-def _reflect(A: Array, wide: Any, batch: Ints) -> tuple[Array, Array] | None:
-    """R with the reflectors below its diagonal, column-major, and the reflectors' factors."""
-    m, n = A.shape[-2:]
+def geqrf(A: Array) -> tuple[Array, Array] | None:
+    """R above the diagonal and reflectors below it, and the reflectors' factors."""
+    dtype, batch, (m, n) = A.dtype, A.shape[:-2], A.shape[-2:]
+    wide = DOUBLE.get(dtype)
+    if wide is None or not calls.there():
+        return None
     found = _geqrf(wide, batch, m, n)
     if found is None:
         return None
     H, tau, work = columns_of(A, wide, batch), np.empty((*batch, min(m, n)), wide), np.empty(BLOCK * n, wide)
     found(H, tau, work)
-    return H, tau
-
-
-def geqrf(A: Array) -> tuple[Array, Array] | None:
-    """R above the diagonal and reflectors below it, and the reflectors' factors."""
-    dtype = A.dtype
-    wide = DOUBLE.get(dtype)
-    found = _reflect(A, wide, A.shape[:-2]) if wide is not None and calls.there() else None
-    if found is None:
-        return None
-    H, tau = found
-    return given_back(H, dtype), (tau if wide is dtype else tau.astype(dtype))
+    return given_back(H, dtype), tau.astype(dtype, copy=False)
 
 
 @lru_cache(256)
@@ -66,39 +58,6 @@ def _multiply_out(Q: Array, tau: Array, batch: Ints) -> bool:
     work = np.empty(BLOCK * n, Q.dtype)
     found(Q, tau, work)
     return True
-
-
-@lru_cache(256)
-def _lacpy(dtype: Any, batch: Ints, m: int, n: int, k: int) -> Plan | None:
-    """The plan that copies the upper triangle of an m by n matrix to one of k rows."""
-    size = dtype.itemsize
-    return calls.plan("lacpy", dtype, batch, b"U", min(m, k), n, Each(size * m * n), m, Each(size * n * k), k)
-
-
-def qr(A: Array, mode: str) -> tuple[Array, Array] | None:
-    """Q and R of each matrix; `mode` is "reduced" or "complete", or "r" for R alone."""
-    dtype, batch, (m, n) = A.dtype, A.shape[:-2], A.shape[-2:]
-    wide = DOUBLE.get(dtype)
-    found = _reflect(A, wide, batch) if wide is not None and calls.there() else None
-    k = m if mode == "complete" else min(m, n)
-    copy = None if found is None else _lacpy(wide, batch, m, n, k)
-    if found is None or copy is None:
-        return None
-    H, tau = found
-    R = np.zeros((*batch, n, k), wide)
-    copy(H, R)
-    if mode == "r":
-        return np.zeros(0, dtype), given_back(R, dtype)
-    if k == n:
-        Q = H
-    elif k < n:
-        Q = np.array(H[..., :k, :])
-    else:
-        Q = np.zeros((*batch, k, m), wide)
-        Q[..., :n, :] = H
-    if not _multiply_out(Q, tau, batch):
-        return None
-    return given_back(Q, dtype), given_back(R, dtype)
 
 
 def householder_product(A: Array, tau: Array) -> Array | None:

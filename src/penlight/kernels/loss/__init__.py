@@ -19,7 +19,7 @@ from ..elementwise.activation import log1p_exp
 from ..numpy_calls import expand_dims, positions
 from ..rows import narrow, quiet, split_shape, widen
 from ..softmax import SavedCrossEntropy, check_target, nll_from_logits
-from ..strategy import Strategy, apply
+from ..strategy import Strategy, by_table
 from . import compiled
 
 _LOWEST_LOG = -100.0  # PyTorch's limit for the logarithms in binary cross entropy
@@ -33,6 +33,10 @@ _MOST_CROSS_ENTROPY = 1 << 11  # logits: for more, vectorised exponentials are f
 def _general_cross_entropy(
     x: np.ndarray, target: np.ndarray, ignore_index: int, reduction: int, keep: bool
 ) -> tuple[np.ndarray, SavedCrossEntropy | None]:
+    """The loss of logits (N, C) at class indices (N,), and the saved values for its gradients: None without `keep`, or more than needed.
+
+    `reduction` is 0 for none, 1 for the mean, 2 for the sum.
+    """
     return nll_from_logits(x, target, None, ignore_index, _REDUCTIONS[reduction], 0.0, keep)
 
 
@@ -44,12 +48,7 @@ CROSS_ENTROPY = (
 # fmt: on
 
 
-def cross_entropy(x: np.ndarray, target: np.ndarray, ignore_index: int, reduction: int, keep: bool) -> tuple[Any, Any]:
-    """The loss of logits (N, C) at class indices (N,), and the saved values for its gradients: None without `keep`, or more than needed.
-
-    `reduction` is 0 for none, 1 for the mean, 2 for the sum.
-    """
-    return apply(CROSS_ENTROPY, x, target, ignore_index, reduction, keep)
+cross_entropy = by_table(CROSS_ENTROPY)
 
 
 @quiet

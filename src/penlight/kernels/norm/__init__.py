@@ -48,10 +48,10 @@ BATCH_EVAL = _table(kernels.batch_norm_eval, "2 to 4 times NumPy", in_numpy.batc
 BATCH_GRADIENTS = _table(kernels.batch_norm_backward, "3 to 7 times NumPy", in_numpy.batch_norm_backward, True)
 
 
-layer_norm = by_table(LAYER, in_numpy.layer_norm)
-layer_norm_backward = by_table(LAYER_GRADIENTS, in_numpy.layer_norm_backward)
-group_norm = by_table(GROUP, in_numpy.group_norm)
-group_norm_backward = by_table(GROUP_GRADIENTS, in_numpy.group_norm_backward)
-batch_norm = by_table(BATCH, in_numpy.batch_norm)
-batch_norm_eval = by_table(BATCH_EVAL, in_numpy.batch_norm_eval)
-batch_norm_backward = by_table(BATCH_GRADIENTS, in_numpy.batch_norm_backward)
+layer_norm = by_table(LAYER)
+layer_norm_backward = by_table(LAYER_GRADIENTS)
+group_norm = by_table(GROUP)
+group_norm_backward = by_table(GROUP_GRADIENTS)
+batch_norm = by_table(BATCH)
+batch_norm_eval = by_table(BATCH_EVAL)
+batch_norm_backward = by_table(BATCH_GRADIENTS)

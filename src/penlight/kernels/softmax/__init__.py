@@ -84,7 +84,7 @@ def _along_columns(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | Non
 def _in_numpy(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
     """Block by block: 2-d blocks of contiguous rows, or 3-d blocks with the dimension in the middle."""
     outer, n, inner = split_shape(arrays[0].shape, dim)
-    body = _NUMPY[name]
+    body = partial(_NUMPY[name], 1)
     cut = (outer, n) if inner == 1 else (outer, n, inner)
     out = np.empty(arrays[0].shape, arrays[0].dtype)
     inputs = [a.reshape(cut) for a in (*arrays, out)]
@@ -99,9 +99,11 @@ def _in_numpy(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
 
 def _whole(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
     """In NumPy, with as few calls as possible."""
+    out = np.empty(arrays[0].shape, arrays[0].dtype)
     token = hush()
     try:
-        return _FORMULAS[name](dim, *arrays)
+        _NUMPY[name](dim, *arrays, out)
+        return out
     finally:
         unhush(token)
 
@@ -143,26 +145,30 @@ def _one_of(columns: Callable[..., None], arrays: list[np.ndarray], i: int, part
     columns(*[a[i : i + 1, :, part] for a in arrays])
 
 
-def _sum(x: np.ndarray) -> np.ndarray:
-    """Sums along the second axis, with keepdims: over the rows of a contiguous 2-d block, or along the columns of a 3-d one."""
-    return row_sum(x)[:, None] if x.ndim == 2 else np.add.reduce(x, 1, keepdims=True)
+def _sum(axis: int, x: np.ndarray) -> np.ndarray:
+    """Sums along an axis, with keepdims."""
+    if x.ndim == 2 and axis == 1 and x.size > _MOST_WHOLE:
+        return row_sum(x)[:, None]
+    return np.add.reduce(x, axis, keepdims=True)
 
 
-def _largest(x: np.ndarray) -> np.ndarray:
-    """Maxima along the second axis, with keepdims."""
-    return row_max(x) if x.ndim == 2 else np.maximum.reduce(x, 1, keepdims=True)
+def _largest(axis: int, x: np.ndarray) -> np.ndarray:
+    """Maxima along an axis, with keepdims."""
+    if x.ndim == 2 and axis == 1 and x.size > _MOST_WHOLE:
+        return row_max(x)
+    return np.maximum.reduce(x, axis, keepdims=True)
 
 
-def _shift_exp(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Write e^(x - shift) to `out`; return the shift, or None, and the sums along the second axis, with keepdims."""
+def _shift_exp(axis: int, x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Write e^(x - shift) to `out`; return the shift, or None, and the sums along the axis, with keepdims."""
     np.exp(x, out)
-    total = _sum(out)
+    total = _sum(axis, out)
     if np.minimum.reduce(total, None) >= 1.0 and np.maximum.reduce(total, None) <= 1e30:
         return None, total
-    shift = _largest(x)
+    shift = _largest(axis, x)
     np.subtract(x, shift, out)
     np.exp(out, out)
-    return shift, _sum(out)
+    return shift, _sum(axis, out)
 
 
 @in_float32
@@ -171,8 +177,8 @@ def softmax(x: np.ndarray, dim: int) -> np.ndarray:
     return _along("softmax", dim, x)
 
 
-def _numpy_softmax(x: np.ndarray, out: np.ndarray) -> None:
-    _, total = _shift_exp(x, out)
+def _numpy_softmax(axis: int, x: np.ndarray, out: np.ndarray) -> None:
+    _, total = _shift_exp(axis, x, out)
     np.divide(out, total, out)
 
 
@@ -182,9 +188,9 @@ def log_softmax(x: np.ndarray, dim: int) -> np.ndarray:
     return _along("log_softmax", dim, x)
 
 
-def _numpy_log_softmax(x: np.ndarray, out: np.ndarray) -> None:
-    np.subtract(x, _largest(x), out)
-    total = _sum(np.exp(out))
+def _numpy_log_softmax(axis: int, x: np.ndarray, out: np.ndarray) -> None:
+    np.subtract(x, _largest(axis, x), out)
+    total = _sum(axis, np.exp(out))
     np.subtract(out, np.log(total, total), out)
 
 
@@ -194,8 +200,8 @@ def softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
     return _along("softmax_backward", dim, y, grad)
 
 
-def _numpy_softmax_backward(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
-    along = np.vecdot(grad, y)[:, None] if y.ndim == 2 else _sum(np.multiply(grad, y, out))
+def _numpy_softmax_backward(axis: int, y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    along = np.vecdot(grad, y)[:, None] if y.ndim == 2 and axis == 1 else _sum(axis, np.multiply(grad, y, out))
     np.subtract(grad, along, out)
     np.multiply(out, y, out)
 
@@ -206,37 +212,12 @@ def log_softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarra
     return _along("log_softmax_backward", dim, y, grad)
 
 
-def _numpy_log_softmax_backward(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+def _numpy_log_softmax_backward(axis: int, y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
     np.exp(y, out)
-    np.multiply(out, _sum(grad), out)
+    np.multiply(out, _sum(axis, grad), out)
     np.subtract(grad, out, out)
 
 
-def _total(x: np.ndarray, dim: int) -> np.ndarray:
-    return np.add.reduce(x, dim, keepdims=True)
-
-
-def _shifted(x: np.ndarray, dim: int) -> np.ndarray:
-    return np.subtract(x, np.maximum.reduce(x, dim, keepdims=True))
-
-
-def _softmax_formula(dim: int, x: np.ndarray) -> np.ndarray:
-    e = _shifted(x, dim)
-    np.exp(e, e)
-    return np.divide(e, _total(e, dim), e)
-
-
-def _log_softmax_formula(dim: int, x: np.ndarray) -> np.ndarray:
-    x = _shifted(x, dim)
-    return np.subtract(x, np.log(_total(np.exp(x), dim)), x)
-
-
-_FORMULAS: dict[str, Callable[..., np.ndarray]] = {
-    "softmax": _softmax_formula,
-    "log_softmax": _log_softmax_formula,
-    "softmax_backward": lambda dim, y, grad: (grad - _total(grad * y, dim)) * y,
-    "log_softmax_backward": lambda dim, y, grad: grad - np.exp(y) * _total(grad, dim),
-}
 _NUMPY: dict[str, Callable[..., None]] = {
     "softmax": _numpy_softmax,
     "log_softmax": _numpy_log_softmax,
@@ -355,7 +336,7 @@ def _row_losses(
             total, log_total, at_target = _smoothed(x, out, at_target, weight, everywhere[part])
             np.subtract(log_total, at_target, loss[part])
         else:
-            shift, sums = _shift_exp(x, out)
+            shift, sums = _shift_exp(1, x, out)
             total = sums[:, 0]
             if shift is None:
                 _loss_unshifted(total, at_target, loss[part])
