@@ -1159,3 +1159,13 @@ def test_scatter_takes_a_scalar_for_a_vector_of_one(name: str) -> None:
         none = torch.zeros(0, dtype=torch.int64)
         assert torch.equal(getattr(x, name)(0, none, src.detach()), x) and torch.equal(x.scatter(0, none, 7.0), x)
         refused("no larger size than src", lambda x=x: getattr(x, name)(0, torch.tensor([0, 0]), torch.tensor(1.0)))
+
+
+def test_einsum_sums_before_the_product_over_a_letter_that_broadcasts() -> None:
+    a, b = torch.arange(12.0, dtype=torch.float64).reshape(3, 4), torch.arange(5.0).reshape(5, 1)
+    result = torch.einsum("ij,kj->ik", a, b)
+    assert result.dtype == torch.float64 and torch.equal(result, a.sum(1)[:, None] * b[:, 0])
+    for x, y in ((a, b.double()), (a[:, :1], torch.ones(5, 4, dtype=torch.float64))):
+        assert torch.autograd.gradcheck(
+            lambda x, y: torch.einsum("ij,kj->ik", x, y), (x.requires_grad_(), y.requires_grad_())
+        )

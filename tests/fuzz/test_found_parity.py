@@ -65,6 +65,9 @@ CASES = [
     "t.masked.logsumexp(t.tensor([1 + 2j, 2j]), mask=t.tensor([True, True]), dtype=t.float64)",
     *[f"t.{x}.{f}(0, t.{i}, t.{s})" for x in ("arange(5.0)", "tensor(1.0)") for f in ("scatter", "scatter_add") for s in ("tensor(2.0)", "arange(1.0, 6.0)")
       for i in ("tensor(0)", "tensor([0])", "tensor([0, 0])", "zeros(5, dtype=t.int64)", "zeros(0, dtype=t.int64)")],
+    *[f"t.einsum('{e}', t.arange(1.0, {n} + 1).reshape({a}).double(), t.arange(5.0).reshape({b}))"
+      for e, n, a, b in (("ij,kj->ik", 12, (3, 4), (5, 1)), ("ij,kj->ik", 3, (3, 1), (5, 1)), ("ij,kj->ik", 12, (3, 4), (5,)), ("ij,j->", 15, (3, 5), (5,)))],
+    "t.einsum('ij,kj->ik', t.ones(3, 1), t.ones(5, 4))",
     "t.tensor(1.0).scatter(0, t.zeros(0, dtype=t.int64), 7.0)",
     *[f"t.nn.functional.l1_loss(t.ones(2), t.ones({s}, dtype=t.bool))" for s in ("()", "2")],
 ]  # fmt: skip

@@ -256,6 +256,9 @@ def _pair(a: _Planned, la: list[Any], b: _Planned, lb: list[Any], needed: set[An
             raise RuntimeError(
                 f"einsum(): subscript {label} has size {m} for operand 1 which does not broadcast with previously seen size {n}"
             )
+    for label in [x for x in la if x in lb and x not in needed]:
+        if 1 in (a.shape[la.index(label)], b.shape[lb.index(label)]):  # it broadcasts: sums come before the product
+            (a, la), (b, lb) = _without(a, la, label), _without(b, lb, label)
     shared = [x for x in la if x in lb]
     batch = [x for x in shared if x in needed]
     summed = [x for x in shared if x not in needed]
@@ -271,6 +274,15 @@ def _pair(a: _Planned, la: list[Any], b: _Planned, lb: list[Any], needed: set[An
     second = _matrix(b, lb, (batch, summed, right), size)
     order = batch + left + right
     return first.bmm(second).view([size[x] for x in order]), order
+
+
+def _without(tensor: _Planned, labels: list[Any], label: Any) -> tuple[_Planned, list[Any]]:
+    """The tensor summed over one of its letters."""
+    at = labels.index(label)
+    rest = labels[:at] + labels[at + 1 :]
+    if tensor.shape[at] != 1:
+        return tensor.sum((at,)), rest
+    return tensor.reshape([*tensor.shape[:at], *tensor.shape[at + 1 :]]), rest
 
 
 def _sum_private(tensor: _Planned, labels: list[Any], others: set[Any]) -> tuple[_Planned, list[Any]]:
