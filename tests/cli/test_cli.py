@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import mmap
 import os
 import subprocess
 import sys
@@ -169,6 +170,18 @@ def test_doctor_knows_the_switch_and_the_processor(monkeypatch):
         monkeypatch.setattr(machine_code, "_NEEDED", ())
         monkeypatch.setattr(machine_code, "_trial", lambda: False)
         assert "the system refuses executable memory" in doctor._backend()
+
+
+def test_doctor_says_once_that_executable_memory_is_refused(monkeypatch):
+    def refused(*arguments, **options):
+        raise OSError
+
+    monkeypatch.delenv("PENLIGHT_NATIVE", raising=False)
+    monkeypatch.setattr(doctor, "obstacle", lambda: machine_code._REFUSED)
+    monkeypatch.setitem(sys.modules, "llvmlite", SimpleNamespace(__version__="0.50.0"))
+    monkeypatch.setattr(mmap, "mmap", refused)
+    monkeypatch.setattr(machine_code, "_python_obstacle", lambda: None)
+    assert doctor._backend().count("refuses executable memory") == 1
 
 
 def test_doctor_finds_a_wrong_gradient(capsys, monkeypatch):

@@ -25,6 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 _NEEDED = ("AVX2", "FMA3", "F16C")
+_REFUSED = "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create and mmap with PROT_EXEC"
 _LLVMLITE = (0, 45)  # the oldest version with the functions used here
 _ROOM = 1 << 25  # bytes of code that a process can have; unused pages take no memory
 _MEMFD_CREATE = 319  # the number of the system call
@@ -63,9 +64,7 @@ def obstacle() -> str | None:
     if missing:
         return f"it needs a processor with {', '.join(_NEEDED)}, and this one lacks {', '.join(missing)}"
     if not _trial():
-        return (
-            "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create and mmap"
-        )
+        return _REFUSED
     return None
 
 
@@ -100,9 +99,7 @@ def llvm_obstacle() -> str | None:
         if hasattr(mmap, "PROT_EXEC"):  # LLVM ends the process where this is refused
             mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
     except OSError:
-        return (
-            "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow mmap with PROT_EXEC"
-        )
+        return _REFUSED
     probe = np.empty(1, np.float32)
     if ctypes.c_void_p.from_address(id(probe) + DATA_OFFSET).value != probe.ctypes.data:
         return "this NumPy keeps the data of arrays at another offset; install NumPy from PyPI"

@@ -100,7 +100,10 @@ def _expm1(x: np.ndarray) -> np.ndarray:
 @Elementwise
 def relu(x: np.ndarray, out: np.ndarray) -> None:
     """max(x, 0). For x = 0 or -0 the result is x: NumPy returns the second operand."""
-    np.maximum(x.dtype.type(0), x, out=out)
+    if type(x) is np.ndarray and x.size >= FEW_SELECTED:
+        x.clip(0, np.inf, out=out)
+    else:
+        np.maximum(x.dtype.type(0), x, out=out)
 
 
 @Elementwise

@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...kernels import softmax as _softmax_kernels
 from ...kernels.elementwise import activation as _activation_kernels, one_pass
-from ...kernels.elementwise.strategies import COMPILED, COSTLY, HALVES
+from ...kernels.elementwise.strategies import COMPILED, COSTLY, FEW_SELECTED, HALVES
 from ...kernels.rows import is_half, narrow, widen
 from ...tensor import Tensor
 from ..machinery import dispatch
@@ -67,9 +67,10 @@ def _clamp_array(input: Any, min: Any, max: Any) -> Any:
     if input.dtype.kind in "iu" and type(min) in _INT_OR_NONE and type(max) in _INT_OR_NONE:
         return _clip_integers(input, min, max)
     clipped = type(input) is np.ndarray and (input.dtype in _FLOATS or (input.size >= HALVES and is_half(input.dtype)))
-    if clipped and min is not None and max is not None:
-        # Four times as fast as two successive limits; for 16-bit floats three times.
-        return narrow(widen(input).clip(min, max), input.dtype)
+    if clipped and (input.size >= FEW_SELECTED or (min is not None and max is not None)):
+        # Three to four times as fast as `maximum` and `minimum` with scalars.
+        low, high = -np.inf if min is None else min, np.inf if max is None else max
+        return narrow(widen(input).clip(low, high), input.dtype)
     if min is not None:
         input = _limited(np.maximum, input, min)
     return input if max is None else _limited(np.minimum, input, max)
