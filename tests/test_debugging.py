@@ -94,6 +94,21 @@ def test_stepping_into_a_node_that_runs_for_the_first_time(tmp_path: Path) -> No
     assert "<penlight mul run_raw>(1)run_raw()" in shown and "multiply(grad, other)" in shown
 
 
+def test_a_debugger_steps_into_no_import_of_what_is_imported() -> None:
+    program = """
+import sys, types
+import penlight
+unloaded = [
+    value
+    for module in list(sys.modules.values()) if module.__name__.startswith("penlight")
+    for value in vars(module).values() if type(value).__name__ == "_Unloaded"
+]
+assert unloaded and not any(each._is_imported() for each in unloaded)
+assert type(penlight.autograd.node._engine) is types.ModuleType
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 @pytest.mark.parametrize("module", ["penlight.autograd.node", "penlight.tensor", "penlight.ops"])
 def test_ctrl_c_while_importing_gives_one_traceback(module: str) -> None:
     program = f"""

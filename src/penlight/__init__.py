@@ -65,6 +65,7 @@ from .dtypes import (
     uint64 as uint64,
 )
 from .kernels.executable import wrong_products as _wrong_products
+from .kernels.lazy import replace_placeholders as _replace_placeholders
 from .layout import (
     channels_last as channels_last,
     channels_last_3d as channels_last_3d,
@@ -222,6 +223,7 @@ _LAZY_NAMES = {name: table for table, names in _TABLES.items() for name in names
 if _typing.TYPE_CHECKING:
     from ._lazy import *  # noqa: F403
 
+_replace_placeholders()
 globals().update(_public_functions(globals(), "", __name__))
 for _name, _method in _public_functions(vars(Tensor), "", __name__, "Tensor.", bound=()).items():
     setattr(Tensor, _name, _method)

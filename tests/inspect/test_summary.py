@@ -6,6 +6,7 @@ import gc
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -151,3 +152,40 @@ def test_gradients_that_vanish_with_depth_are_remarked() -> None:
     lines = str(flow).splitlines()
     assert lines[1].startswith("0.weight") and lines[1].endswith("  vanishes")
     assert lines[-1].startswith("22.bias") and not lines[-1].endswith("  vanishes")
+
+
+@pytest.mark.parametrize(
+    ("layer", "shapes", "number"),
+    [
+        (nn.LSTM(4, 3), [(6, 5, 4)], 30 * (12 * 4 + 12 * 3)),
+        (nn.LSTM(4, 3, 2, bidirectional=True, proj_size=2), [(6, 5, 4)], 30 * 2 * 2 * (12 * 4 + 12 * 2 + 2 * 3)),
+        (nn.GRU(4, 3), [(6, 5, 4)], 30 * (9 * 4 + 9 * 3)),
+        (nn.RNN(4, 3), [(6, 5, 4)], 30 * (3 * 4 + 3 * 3)),
+        (nn.Bilinear(2, 3, 4), [(5, 2), (5, 3)], 5 * 4 * 2 * 3),
+        (nn.Conv2d(2, 4, 3, groups=2), [(1, 2, 8, 8)], 4 * 6 * 6 * 9),
+        (nn.ConvTranspose2d(2, 3, 3), [(1, 2, 8, 8)], 2 * 8 * 8 * 3 * 9),
+        (nn.MultiheadAttention(4, 2), [(3, 2, 4)] * 3, 4 * 6 * 16 + 2 * 2 * 3 * 3 * 4),
+    ],
+)
+def test_multiply_adds_of_layers(layer: nn.Module, shapes: list[tuple[int, ...]], number: int) -> None:
+    assert torch.inspect.summary(layer, *map(torch.randn, shapes)).rows[0].mult_adds == number
+
+
+@pytest.mark.parametrize(
+    ("function", "number"),
+    [
+        (lambda x: x.mv(x[0]), 16),
+        (lambda x: torch.addmv(x[0], x, x[0]), 16),
+        (lambda x: x[0].dot(x[1]), 4),
+        (lambda x: torch.addbmm(x, x[None].expand(3, 4, 4), x[None].expand(3, 4, 4)), 3 * 64),
+        (lambda x: nn.functional.scaled_dot_product_attention(x[None], x[None], x[None]), 128),
+        (lambda x: torch.conv_tbc(x[None], torch.ones(1, 4, 2), torch.ones(2)), 4 * 2 * 4),
+        (lambda x: (x + x) * x, 0),
+    ],
+)
+def test_multiply_adds_of_functions(function: Callable[[torch.Tensor], torch.Tensor], number: int) -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return function(x)
+
+    assert torch.inspect.summary(Model(), torch.randn(4, 4)).rows[0].mult_adds == number

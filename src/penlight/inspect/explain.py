@@ -116,7 +116,7 @@ def _no_gradient(leaf: Node, log: Log | None) -> list[str]:
     if reached is not None:
         return [
             "Its .grad is None, though a backward pass reached it: zero_grad() came after, or it was autograd.grad(), which does not write "
-            f"to .grad, or a custom Function's backward gave None. The pass began here:\n{reached}"
+            f"to .grad, or a custom Function's backward gave None, or the pass ended in an error. It began here:\n{reached}"
         ]
     if cuts:
         return ["Its .grad is None. What was made from it was cut off the graph here:", *_by_line(cuts)]

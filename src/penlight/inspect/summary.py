@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gc
+from math import prod
 from time import perf_counter
 from typing import Any
 
-from ..autograd.profiler_util import count
 from ..kernels.lazy import lazy_import
-from ..ops.machinery.aten import overload_of
 from .log import Listener
 from .memory import savings
 from .modules import record
@@ -27,7 +26,7 @@ class Row:
         name: the path of the module, numbered from its second call on; `type` is its class, `depth` the number of enclosing calls.
         shapes: the shapes of the tensors that it returns.
         parameters: the number of elements of its parameters.
-        mult_adds: the multiply-adds of its matrix products and convolutions.
+        mult_adds: the multiply-adds of its matrix products, convolutions, recurrent layers and attention.
         saved: the bytes that the graph keeps for the backward pass.
         forward, backward: milliseconds.
     """
@@ -81,6 +80,39 @@ class Summary:
         return f"<table><tr>{cells('th', _TITLES)}</tr>{body}</table><p>{self._footer()}</p>"
 
 
+# The position of the operand whose last dimension a product sums over.
+_SUMMED = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "vdot": 0, "addmm": 1, "baddbmm": 1, "addmv": 1, "addbmm": 1}
+
+
+def mult_adds(op: Any, arguments: tuple[Any, ...], result: Any) -> int:
+    """The multiply-adds of one call of an op, if it is a matrix product, a convolution, a recurrent layer or attention; else 0.
+
+    >>> from penlight.inspect.summary import mult_adds
+    >>> from penlight.ops import OPS
+    >>> mult_adds(OPS["_mm"], (torch.ones(2, 3), torch.ones(3, 4)), torch.ones(2, 4))
+    24
+    """
+    name, given = op.public, dict(zip(op.parameters, arguments))
+    if name in _SUMMED:
+        operand = arguments[_SUMMED[name]]
+        number = result.numel() * operand.shape[-1]
+        return number * operand.shape[0] if name == "addbmm" else number
+    if name == "convolution":
+        positions = given["input"] if given["transposed"] else result
+        return positions.numel() * prod(given["weight"].shape[1:])
+    if name == "conv_tbc":
+        return result.numel() * prod(given["weight"].shape[:2])
+    if name == "bilinear_form":
+        return result.numel() * prod(given["weight"].shape[1:])
+    if name == "attention":
+        query, key, value = arguments[:3]
+        return prod(query.shape[:-1]) * key.shape[-2] * (query.shape[-1] + value.shape[-1])
+    if "w_ih" in given:
+        weights = [given[weight] for weight in ("w_ih", "w_hh", "w_hr") if weight in given]
+        return prod(given["input"].shape[:-1]) * sum(weight.numel() for weight in weights)
+    return 0
+
+
 class _Measuring(Listener):
     """Adds up the cost of the ops in each open call, and times the nodes of the backward pass."""
 
@@ -92,10 +124,9 @@ class _Measuring(Listener):
 
     def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
         result = go()
-        name = overload_of(op).name()
-        if name not in ("aten::add", "aten::mul"):  # counted as operations, but not as multiply-adds
+        if number := mult_adds(op, arguments, result):
             for row in self.open:
-                row.mult_adds += count(name, arguments, result) // 2
+                row.mult_adds += number
         return result
 
     def on_node(self, node: Any, grad: Any, run: Any) -> Any:

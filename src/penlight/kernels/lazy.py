@@ -7,6 +7,7 @@ looks for it, and costs nothing after its first use.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -19,14 +20,35 @@ class _Unloaded:
 
     def __init__(self, namespace: dict[str, Any], name: str, module: str) -> None:
         self._target = namespace, name, module
+        _unloaded.append(self)
 
     def __getattr__(self, attribute: str) -> Any:
-        if self._found is None:
-            namespace, name, module = self._target
-            namespace[name] = self._found = import_module(module, namespace["__package__"])
-            for copy in _copies.get(id(namespace), ()):
-                copy[name] = self._found
-        return getattr(self._found, attribute)
+        return getattr(self._load() if self._found is None else self._found, attribute)
+
+    def _load(self) -> Any:
+        namespace, name, module = self._target
+        namespace[name] = self._found = import_module(module, namespace["__package__"])
+        for copy in _copies.get(id(namespace), ()):
+            copy[name] = self._found
+        return self._found
+
+    def _is_imported(self) -> bool:
+        """Whether something else has imported the module."""
+        namespace, _, module = self._target
+        relative = module.lstrip(".")
+        above = namespace["__package__"].split(".")[: 1 - (len(module) - len(relative)) or None]
+        return (module if relative == module else ".".join([*above, relative])) in sys.modules
+
+
+_unloaded: list[_Unloaded] = []
+
+
+def replace_placeholders() -> None:
+    """Put modules that are imported by now where their placeholders stand, so that no debugger steps into an import."""
+    for each in _unloaded:
+        if each._found is None and each._is_imported():
+            each._load()
+    _unloaded.clear()
 
 
 _copies: dict[int, list[dict[str, Any]]] = {}  # of namespaces, by id
