@@ -43,7 +43,7 @@ def differentiable_results(name):
     """How many of an op's results have a derivative: the others are kept for its backward pass. None is all."""
     if name in FUSED:
         return 3 if "lstm" in name or name == "_mkldnn_rnn_layer" else 2
-    return 1 if name in (*NORMS, "_attention", "_gelu_kept") else None
+    return 1 if name in (*NORMS, "_attention") else None
 
 
 class Sample:
@@ -264,7 +264,6 @@ WRITTEN = {
     "_nested_view_from_jagged": call(POINTS),
     "_sparse_from_values": call(POINTS),
     "_nested_get_values": call(POINTS),
-    "_gelu_kept": call(POINTS, "none"),
     "_leaky_relu_written": call(POINTS, 0.2),
     "_threshold_written": call(POINTS, 0.1, 0.5),
     "_elu_written": call(POINTS, 0.7, 1.3, 0.8),

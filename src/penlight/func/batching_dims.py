@@ -59,7 +59,7 @@ def adapt(*names: str, **words: str) -> None:
 
 for _name in (
     "_alias", "_nested_get_values", "_nested_view_from_jagged", "_sparse_from_values", "_clone", "_to_copy", "_zero", "_fill", "_fill_new", "view_as_real", "view_as_complex", "bitwise_not", "logical_not", "isnan",
-    "isfinite", "isinf", "_gelu_kept", "isposinf", "isneginf", "isreal", "signbit", "_frexp", "_constant_pad", "_pixel_shuffle", "_pixel_unshuffle",
+    "isfinite", "isinf", "isposinf", "isneginf", "isreal", "signbit", "_frexp", "_constant_pad", "_pixel_shuffle", "_pixel_unshuffle",
     *(f"_{mode}_pad{dims}d" for mode in ("reflect", "replicate", "circular") for dims in (1, 2, 3)),
 ):  # fmt: skip
     RULES[_name] = elementwise

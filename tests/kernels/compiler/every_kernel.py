@@ -92,7 +92,7 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (scan._extrema_columns, False, {"largest": (True,)}),
     (scan._rows, True, {"product": EITHER}),
     (scan._columns, True, {"product": (True,)}),
-    (index.along, False, {"act": ("take", "put", "max"), "shared": EITHER}),
+    (index.along, False, {"act": ("take", "put", "mul"), "shared": EITHER}),
     (index.along_inner, False, {"act": ("take", "add")}),
     (index.reduce_rows, False, {"act": ("add", "min")}),
     (index.bag_sums, False, {}),

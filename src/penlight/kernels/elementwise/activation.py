@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..lazy import lazy_import
-from ..rows import each_block, narrow, widen
+from ..rows import narrow, widen
 from . import Elementwise
 from .strategies import COMPILED, FEW_SELECTED
 
@@ -212,32 +212,6 @@ def _gelu_slope_everywhere(x: np.ndarray, out: np.ndarray) -> None:
     blend(np.zeros(1, out.dtype), x < -error_functions.SLOPE32_END, out)
     blend(np.ones(1, out.dtype), x > error_functions.SLOPE32_END, out)
     out += x * 0.0
-
-
-def gelu_and_cdf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`gelu` and the distribution function that is half of its gradient."""
-    cdf, out = np.empty(x.shape, x.dtype), np.empty(x.shape, x.dtype)
-    flat, below, product = np.ascontiguousarray(x).reshape(-1), cdf.reshape(-1), out.reshape(-1)
-
-    def block(part: slice) -> None:
-        _normal_cdf(flat[part], below[part])
-        np.multiply(flat[part], below[part], product[part])
-
-    with np.errstate(all="ignore"):
-        each_block(block, x.size, 1)
-    return out, cdf
-
-
-@Elementwise
-def gelu_backward_by_cdf(grad: np.ndarray, x: np.ndarray, cdf: np.ndarray, out: np.ndarray) -> None:
-    """`gelu_backward`, given the distribution function at `x`."""
-    np.multiply(x, x, out)
-    out *= -0.5
-    np.exp(out, out)
-    out *= _INV_SQRT_2PI
-    out *= x
-    out += cdf
-    out *= grad
 
 
 @Elementwise

@@ -8,13 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...autograd.modes import is_grad_enabled, slow
-from ...kernels import native
-from ...kernels.copies.order import in_layout
 from ...kernels.elementwise import activation as kernels
 from ...tensor import Tensor
 from ..machinery.array_namespace import both
-from ..machinery.declare import differentiable, pointwise
+from ..machinery.declare import pointwise
 from ..machinery.op import traits
 from .activation import as_number, floats_only, run
 
@@ -163,20 +160,6 @@ def _gelu_backward(upstream: Tensor, input: Tensor, approximate: str) -> Tensor:
 def _gelu(input: Tensor, approximate: str) -> Tensor: ...
 
 
-both("gelu_backward_by_cdf", kernels.gelu_backward_by_cdf, lambda grad, input, cdf: _gelu_backward(grad, input, "none"))
-
-
-# For large arrays without native kernels: a third of the time goes into the normal distribution function, which is saved for the backward
-# pass.
-@differentiable(lambda input, approximate: in_layout(kernels.gelu_and_cdf, input), node="GeluBackward0", results=("result", "cdf"), method=False,
-                input=lambda grads, input, cdf, approximate, xp: xp.gelu_backward_by_cdf(grads[0], input, cdf))  # fmt: skip
-@traits(returned=1)
-def _gelu_kept(input: Tensor, approximate: str) -> Any: ...
-
-
-_KEEP_FROM = 1 << 15  # elements
-
-
 def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
     """x times the normal distribution function of x; `approximate="tanh"` is a cheaper approximation, used by GPT.
 
@@ -185,25 +168,7 @@ def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None)
     """
     if approximate != "none" and approximate != "tanh":
         raise RuntimeError("approximate argument must be either none or tanh.")
-    if out is None and type(input) is Tensor and approximate == "none" and _keeps(input):
-        return _gelu_kept(input, approximate)[0]
     return _gelu(input, approximate, out=out)
-
-
-def _keeps(input: Tensor) -> bool:
-    array = input._array
-    return (
-        array.size >= _KEEP_FROM
-        and array.dtype.char == "f"
-        and not slow()
-        and is_grad_enabled()
-        and input.requires_grad
-        and not _has_native_kernels()
-    )
-
-
-def _has_native_kernels() -> bool:
-    return native.available()
 
 
 def _silu_slope(grad: Any, input: Any) -> Any:
