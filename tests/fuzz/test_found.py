@@ -1169,3 +1169,15 @@ def test_einsum_sums_before_the_product_over_a_letter_that_broadcasts() -> None:
         assert torch.autograd.gradcheck(
             lambda x, y: torch.einsum("ij,kj->ik", x, y), (x.requires_grad_(), y.requires_grad_())
         )
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.float32, torch.float64, torch.float16])
+def test_relu_and_one_limit_of_many_elements(dtype: Any) -> None:
+    values = [0, 1, 5, 7] if not dtype.is_floating_point else [0.0, -0.0, -2.0, math.nan, math.inf, -math.inf, 3.5]
+    few = torch.tensor(values).to(dtype)
+    many = few.repeat(20_000)
+    for function in (torch.relu, lambda x: x.clamp(min=1), lambda x: x.clamp(max=3), lambda x: x.clamp(min=0)):
+        wanted = function(few).repeat(20_000)
+        torch.testing.assert_close(function(many), wanted, rtol=0, atol=0, equal_nan=True)
+        if dtype.is_floating_point:
+            assert torch.equal(torch.signbit(function(many)), torch.signbit(wanted))

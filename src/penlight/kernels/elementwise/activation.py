@@ -100,7 +100,7 @@ def _expm1(x: np.ndarray) -> np.ndarray:
 @Elementwise
 def relu(x: np.ndarray, out: np.ndarray) -> None:
     """max(x, 0). For x = 0 or -0 the result is x: NumPy returns the second operand."""
-    if type(x) is np.ndarray and x.size >= FEW_SELECTED:
+    if type(x) is np.ndarray and x.size >= FEW_SELECTED and x.dtype.kind == "f":
         x.clip(0, np.inf, out=out)
     else:
         np.maximum(x.dtype.type(0), x, out=out)
