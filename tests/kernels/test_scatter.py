@@ -222,7 +222,3 @@ def test_index_put_add_errors():
         K.index_put_add(base, (np.array([0, 1, 2]),), np.ones((2, 2)))
     with pytest.raises(IndexError, match="too many indices"):
         K.index_put_add(base, (np.array([0]), slice(None), np.array([0])), np.ones(1))
-    with pytest.raises(RuntimeError, match="reduce argument must be either"):
-        K.scatter_reduce(base, 0, np.array([[0]]), base, "max")
-    with pytest.raises(RuntimeError, match="Expected reduce to be one of"):
-        K.index_reduce(base, 0, np.array([0]), base, "sum")

@@ -94,3 +94,11 @@ def test_conditions_of_bytes_are_warned_of_once():
             assert penlight.where(mask, values, 0.0).tolist() == [1.0, 0.0, 1.0]
     finally:
         penlight.set_warn_always(False)
+
+
+def test_reductions_by_other_names_are_refused():
+    x, index = penlight.zeros(3, 2), penlight.tensor([0])
+    with pytest.raises(RuntimeError, match="reduce argument must be either sum, prod, mean, amax or amin, got max"):
+        x.scatter_reduce(0, index[None], x, "max")
+    with pytest.raises(RuntimeError, match="Expected reduce to be one of prod, mean, amax or amin but got sum"):
+        x.index_reduce(0, index, x[:1], "sum")
