@@ -1181,3 +1181,42 @@ def test_relu_and_one_limit_of_many_elements(dtype: Any) -> None:
         torch.testing.assert_close(function(many), wanted, rtol=0, atol=0, equal_nan=True)
         if dtype.is_floating_point:
             assert torch.equal(torch.signbit(function(many)), torch.signbit(wanted))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int64, torch.bool])
+def test_operands_of_integers_are_floats_in_derivatives(dtype: Any) -> None:
+    """Squares of int8 overflow, and NumPy gives the logarithm of int8 16 bits."""
+    special, forward = torch.special, torch.autograd.forward_ad
+    functions = [torch.atan2, torch.xlogy, special.xlog1py, torch.fmod, torch.remainder]
+    functions += [lambda a, b: torch.atan2(b, a), lambda a, b: torch.pow(b, a), lambda a, b: torch.igamma(b, a)]
+    functions += [lambda a, b: special.zeta(b, a)]
+    x, integers = torch.tensor([1.5, 2.25, 3.0], dtype=torch.float64), torch.tensor([100, 7, 20]).to(dtype)
+    for function in functions:
+        found = []
+        for other in (integers, integers.double()):
+            a = x.clone().requires_grad_()
+            (slope,) = torch.autograd.grad(function(a, other).sum(), a)
+            (again,) = torch.autograd.grad(function(a, other).sum(), a, create_graph=True)
+            with forward.dual_level():
+                tangent = forward.unpack_dual(function(forward.make_dual(x, torch.ones_like(x)), other)).tangent
+            found.append([slope, again.detach(), tangent])
+        torch.testing.assert_close(found[0], found[1])
+
+
+def test_gradients_have_the_dtype_of_what_they_are_for() -> None:
+    narrow, wide = torch.ones(3, requires_grad=True), torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    many, mask = torch.ones(2, dtype=torch.float64, requires_grad=True), torch.tensor([True, False, True])
+    for result, other in (
+        (narrow.masked_fill(mask, wide), wide),
+        (narrow.index_fill(0, torch.tensor([0, 2]), wide), wide),
+        (torch.fill(narrow, wide), wide),
+        (narrow.select_scatter(wide, 0, 1), wide),
+        (narrow.slice_scatter(many, 0, 1, 3), many),
+        (narrow.as_strided_scatter(many, (2,), (2,)), many),
+        (narrow.diag().diagonal_scatter(many.expand(2)[:1].expand(3)), many),
+    ):
+        assert torch.autograd.grad(result.sum(), other)[0].dtype == torch.float64
+    phases = torch.ones(3, dtype=torch.complex64)
+    for join in (torch.cat, torch.stack, torch.hstack, torch.column_stack, lambda parts: torch.block_diag(*parts)):
+        (slope,) = torch.autograd.grad(join([narrow, phases]).abs().sum(), narrow)
+        assert slope.tolist() == [1.0, 1.0, 1.0]

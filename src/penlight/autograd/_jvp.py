@@ -55,6 +55,9 @@ def _told(op: Op, want: str, env: dict[str, Any]) -> Any:
 def _pointwise(op: Op, env: dict[str, Any], tangents: dict[str, Any], result: Tensor) -> Any:
     total: Any = None
     dtype = result.dtype
+    for name in op.operands:  # of integers or bools, as in the backward pass
+        if hasattr(env[name], "_edge") and env[name].dtype.category < 2:
+            env[name] = env[name].to(dtype)
     for name, tangent in tangents.items():
         if tangent.dtype is not dtype:
             tangent = tangent.to(dtype)

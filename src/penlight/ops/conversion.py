@@ -71,13 +71,7 @@ def _float_to_int(array: Any, target: Any) -> Any:
     return (array.astype(np.int32) if truncated is None else truncated).astype(target, copy=False)
 
 
-def _convert_rule(grad: Any, input_dtype: Any, xp: Any) -> Any:
-    if input_dtype.kind != "c":
-        grad = xp.real_part(grad)
-    return xp.cast(grad, input_dtype)
-
-
-@linear(_convert_array, node="ToCopyBackward0", input=_convert_rule)
+@linear(_convert_array, node="ToCopyBackward0", input=lambda grad, input_dtype, xp: xp.cast(grad, input_dtype))
 @traits(any_layout=True, aten="_to_copy")
 def _to_copy(input: Tensor, dtype: dtypes.dtype) -> Tensor: ...
 
@@ -275,10 +269,7 @@ def _copy_into(input: Any, src: Any) -> None:
 
 
 def _copy_rule(grad: Any, src_shape: Any, src_dtype: Any, xp: Any) -> Any:
-    grad = xp.sum_to(grad, src_shape)
-    if src_dtype.kind != "c":
-        grad = xp.real_part(grad)
-    return xp.cast(grad, src_dtype)
+    return xp.cast(xp.sum_to(grad, src_shape), src_dtype)
 
 
 @linear(_copy_kernel, node="CopyBackwards", inplace=True,
@@ -366,13 +357,18 @@ def _fill_tensor(input: Tensor, value: Tensor) -> Tensor: ...
 def _fill_tensor_new(input: Tensor, value: Tensor) -> Tensor: ...
 
 
+def in_dtype_of(input: Tensor, value: Tensor) -> Tensor:
+    """A value that replaces elements of `input`, in its dtype; through the graph, so that the gradient has the value's own."""
+    return value if value.is_complex() else value.to(input.dtype)
+
+
 def _filled(input: Tensor, value: Any, run: Any, new: str = "") -> Tensor:
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
-        return run(OPS["_fill_tensor" + new], (input, value))
+        return run(OPS["_fill_tensor" + new], (input, in_dtype_of(input, value)))
     number = value.item() if isinstance(value, np.generic) else value
     return run(OPS["_fill" + new], (input, dtypes.number_for(number, input.dtype, input.numel() == 1)))
 
@@ -616,7 +612,11 @@ def _sum_to_tensor(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
 both("constant", lambda array: array, wrap)
 both("zeros_like", np.zeros_like, lambda grad: grad.new_zeros(grad.shape))
 both("sum_to", sum_to, _sum_to_tensor)
-both("cast", cast, lambda tensor, np_dtype: _convert(tensor, dtypes.from_np(np_dtype)))
+both(
+    "cast",
+    cast,
+    lambda x, np_dtype: _convert(real(x) if np_dtype.kind != "c" and x.is_complex() else x, dtypes.from_np(np_dtype)),
+)
 both("conj", array_namespace.conj, lambda x: _conj(x) if x.is_complex() else x)
 both("real_part", real_part, real)
 both("is_complex", lambda x: x.dtype.kind == "c", lambda x: x.is_complex())

@@ -13,6 +13,7 @@ from ...kernels.index import LEAST_MOVED
 from ...kernels.index.gather_scatter import nonzero as nonzero_coordinates, take_masked
 from ...kernels.numpy_calls import broadcast_to, tril as tril_array, triu as triu_array
 from ...tensor import Tensor
+from ..conversion import in_dtype_of
 from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape, values_of, wrap_dim
 from ..machinery.declare import OPS, OpCall, linear, method, op_forms, plain, pointwise
@@ -65,7 +66,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> OpCall:
         if value.is_complex() and not input.is_complex() and (values_of(value).imag != 0).any():
             kind = {"long int": "int64_t"}.get(c_name(input.dtype), c_name(input.dtype))
             raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
-        return OPS["_masked_fill_tensor"], (input, mask, value)
+        return OPS["_masked_fill_tensor"], (input, mask, in_dtype_of(input, value))
     if isinstance(value, np.generic):
         value = value.item()
     if value:  # 0 fits every dtype

@@ -11,6 +11,7 @@ from ..._common.user_warnings import warn_once
 from ...autograd import modes, views
 from ...autograd.node import Node
 from ...tensor import Tensor, wrap
+from ..conversion import in_dtype_of
 from ..machinery.arguments import ABSENT, broadcast_shape, values_of, wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, OpCall, differentiable, linear, op_forms
@@ -353,7 +354,9 @@ def index_fill(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: 
         bad = array[(array < -n) | (array >= n)][0]
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
     name = "_index_fill_tensor"
-    if not isinstance(value, Tensor):
+    if isinstance(value, Tensor):
+        value = in_dtype_of(input, value)
+    else:
         if isinstance(value, complex) and not input.is_complex():
             raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
         name, value = "_index_fill", dtypes.number_for(value, input.dtype)

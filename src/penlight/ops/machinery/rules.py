@@ -48,17 +48,11 @@ class PackedFit:
 
 
 def fit_gradient(grad: Any, fit: Any, xp: Any) -> Any:
-    """Bring a gradient to its input's shape and dtype: sum over broadcast dimensions, drop the imaginary part, cast."""
+    """Bring a gradient to its input's shape and dtype: sum over broadcast dimensions, and cast."""
     shape, np_dtype = fit
-    if np_dtype.kind != "c" and grad_kind(grad) == "c":
-        grad = xp.real_part(grad)
     if tuple(grad.shape) != shape:
         grad = xp.sum_to(grad, shape)
     return xp.cast(grad, np_dtype)
-
-
-def grad_kind(grad: Any) -> str:
-    return (grad._array if hasattr(grad, "_array") else grad).dtype.kind  # type: ignore[no-any-return]
 
 
 def dispatch_backward(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
@@ -115,7 +109,10 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
             continue
         for want in unpack_order(op, i):
             if want not in given:
-                given[want] = unpack(op, node, want)  # once: with saved-tensor hooks this calls the user's function
+                value = unpack(op, node, want)  # once: with saved-tensor hooks this calls the user's function
+                if isinstance(fit, ComplexFit) and want in op.operands:
+                    value = _not_integers(value, grads, xp)
+                given[want] = value
         if op.kinds[i] != LIST and edges[index][0] is None:
             results.append(None)
             continue
@@ -128,6 +125,14 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
         for slot in node.saved_slots:
             setattr(node, slot, FREED)
     return tuple(results)
+
+
+def _not_integers(value: Any, grad: Any, xp: Any) -> Any:
+    """An operand of integers or bools in the dtype that the kernel computed in: its own may overflow, and has logarithms of 16 bits."""
+    array = getattr(value, "_array", value)
+    if isinstance(array, np.ndarray) and array.dtype.kind in "iub":
+        return xp.cast(value, getattr(grad, "_array", grad).dtype)
+    return value
 
 
 def _fit_of(node: Any) -> Any:

@@ -12,7 +12,7 @@ from ..._common.docstrings import documented
 from ...autograd import modes, views
 from ...layout import contiguous_format
 from ...tensor import Tensor, wrap
-from ..conversion import fill_into, view_as_complex, view_as_real
+from ..conversion import fill_into, in_dtype_of, view_as_complex, view_as_real
 from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, with_pytorch_names, wrap_dim
 from ..machinery.array_namespace import both
@@ -67,7 +67,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int = ABSENT, index: int = A
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {axis}"
         )
-    return _select_scatter(input, src, axis, index % n)
+    return _select_scatter(input, in_dtype_of(input, src), axis, index % n)
 
 
 @linear(lambda input, src, dim, start, end, step: _replaced(input, _window(dim, slice(start, end, step)), src),
@@ -95,7 +95,7 @@ def slice_scatter(
     tensor([0., 1., 1., 0.])
     """
     axis = wrap_dim(dim, input.dim())
-    return _slice_scatter(input, src, axis, *_bounds(input.shape[axis], start, end, step), out=out)
+    return _slice_scatter(input, in_dtype_of(input, src), axis, *_bounds(input.shape[axis], start, end, step), out=out)
 
 
 def _diagonal_window(offset: int, dim1: int, dim2: int) -> Any:
@@ -118,7 +118,9 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     tensor([[1., 0.],
             [0., 1.]])
     """
-    return _diagonal_scatter(input, src, offset, wrap_dim(dim1, input.dim()), wrap_dim(dim2, input.dim()))
+    return _diagonal_scatter(
+        input, in_dtype_of(input, src), offset, wrap_dim(dim1, input.dim()), wrap_dim(dim2, input.dim())
+    )
 
 
 def _strided(array: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
@@ -156,7 +158,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     """
     if input._level is None:  # otherwise vmap checks the samples
         strided.check_window(tuple(size), tuple(stride), storage_offset or 0, input.element_size(), input._array.nbytes)
-    return _as_strided_scatter(input, src, tuple(size), tuple(stride), storage_offset or 0)
+    return _as_strided_scatter(input, in_dtype_of(input, src), tuple(size), tuple(stride), storage_offset or 0)
 
 
 # ----- Copies of views ----------------------------------------------------------------------------------------------

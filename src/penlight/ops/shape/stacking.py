@@ -139,7 +139,7 @@ def _block_rule(grad: Any, tensors_shapes: Any, tensors_dtypes: Any, xp: Any) ->
         height, width = _block(shape)
         part = xp._slice(xp._slice(grad, 0, row, row + height, 1), 1, column, column + width, 1)
         part = xp.reshape(part, shape)
-        gradients.append(xp.cast(part if np_dtype.kind == "c" else xp.real_part(part), np_dtype))
+        gradients.append(xp.cast(part, np_dtype))
         row, column = row + height, column + width
     return gradients
 
