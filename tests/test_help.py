@@ -20,7 +20,7 @@ import penlight as torch
 SPACES = """
     . nn nn.functional nn.init nn.utils nn.utils.rnn nn.utils.parametrize nn.utils.parametrizations nn.utils.prune optim
     optim.lr_scheduler linalg fft special func autograd autograd.functional autograd.graph utils.data utils.checkpoint
-    distributions inspect signal.windows testing amp
+    distributions inspect signal.windows testing amp futures hub optimize
 """
 CLASSES = [
     torch.Tensor, torch.nn.Module, torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList,

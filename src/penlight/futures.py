@@ -105,7 +105,20 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future for the list of futures, done when all of them are."""
+    """A future for the list of futures, done when all of them are.
+
+    Args:
+        futures: the futures.
+
+    Returns:
+        a future.
+
+    >>> first, second = torch.futures.Future(), torch.futures.Future()
+    >>> both = torch.futures.collect_all([first, second])
+    >>> first.set_result(1); second.set_result(2)
+    >>> [each.value() for each in both.wait()]
+    [1, 2]
+    """
     result: Future[list[Future[Any]]] = Future()
     left = [len(futures)]
     lock = threading.Lock()
@@ -133,5 +146,17 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: list[Future[Any]]) -> list[Any]:
-    """The results of all futures, once they are there."""
+    """The results of all futures, once they are there.
+
+    Args:
+        futures: the futures.
+
+    Returns:
+        a list of results.
+
+    >>> future = torch.futures.Future()
+    >>> future.set_result(3)
+    >>> torch.futures.wait_all([future])
+    [3]
+    """
     return [future.wait() for future in collect_all(futures).wait()]

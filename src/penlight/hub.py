@@ -25,7 +25,14 @@ HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 
 
 def get_dir() -> str:
-    """Where downloads are kept: `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`."""
+    """Where downloads are kept: `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`.
+
+    Returns:
+        the path of the directory.
+
+    >>> torch.hub.get_dir().endswith("hub")
+    True
+    """
     if _dir[0] is not None:
         return _dir[0]
     cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
@@ -33,7 +40,20 @@ def get_dir() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Set where downloads are kept."""
+    """Set where downloads are kept.
+
+    Args:
+        d: the directory; `~` is expanded.
+
+    Returns:
+        None
+
+    >>> before = torch.hub.get_dir()
+    >>> torch.hub.set_dir("/tmp/models")
+    >>> torch.hub.get_dir()
+    '/tmp/models'
+    >>> torch.hub.set_dir(before)
+    """
     _dir[0] = os.path.expanduser(d)
 
 
@@ -92,7 +112,25 @@ def __getattr__(name: str) -> Any:
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Fetch a file; it is there completely or not at all. `hash_prefix` is the beginning of its SHA-256."""
+    """Fetch a file; it is there completely or not at all. `hash_prefix` is the beginning of its SHA-256.
+
+    Args:
+        url: the address of the file.
+        dst: the path that it gets.
+        hash_prefix: the beginning of its SHA-256; other contents are refused.
+        progress: whether to show how far it is.
+
+    Returns:
+        None
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source, target = pathlib.Path(folder, "source"), pathlib.Path(folder, "target")
+    ...     _ = source.write_text("weights")
+    ...     torch.hub.download_url_to_file(source.as_uri(), str(target), progress=False)
+    ...     target.read_text()
+    'weights'
+    """
     from urllib.request import Request, urlopen
 
     dst = os.path.expanduser(dst)
@@ -134,7 +172,27 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> dict[str, Any]:
-    """Load a file that `torch.save` wrote from an address; it is fetched once and kept in `model_dir`."""
+    """Load a file that `torch.save` wrote from an address; it is fetched once and kept in `model_dir`.
+
+    Args:
+        url: the address of the file.
+        model_dir: the directory that keeps it; None takes `checkpoints` in `get_dir()`.
+        map_location: as for `torch.load`.
+        progress: whether to show how far it is.
+        check_hash: whether the name ends in a hyphen and the beginning of the file's SHA-256, which is compared.
+        file_name: the name that the file gets; None takes that of the address.
+        weights_only: as for `torch.load`.
+
+    Returns:
+        what the file holds.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "weights.pt")
+    ...     torch.save({"w": torch.ones(2)}, path)
+    ...     torch.hub.load_state_dict_from_url(path.as_uri(), model_dir=folder)
+    {'w': tensor([1., 1.])}
+    """
     from urllib.parse import urlparse
 
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
@@ -201,7 +259,26 @@ def load(
     skip_validation: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Call an entry of a directory's `hubconf.py` (`source="local"`); repositories on GitHub are refused."""
+    """Call an entry of a directory's `hubconf.py` (`source="local"`); repositories on GitHub are refused.
+
+    Args:
+        repo_or_dir: the directory.
+        model: the name of the entry.
+        *args: what the entry is called with.
+        source: "local"; "github" is refused.
+        trust_repo, force_reload, verbose, skip_validation: accepted; a directory is read as it is.
+        **kwargs: what the entry is called with.
+
+    Returns:
+        what the entry returns.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     program = "def linear(width):\\n    'A layer.'\\n    import penlight\\n    return penlight.nn.Linear(width, 1)"
+    ...     _ = pathlib.Path(folder, "hubconf.py").write_text(program)
+    ...     torch.hub.load(folder, "linear", 3, source="local")
+    Linear(in_features=3, out_features=1, bias=True)
+    """
     return _entry(_hubconf(repo_or_dir, source.lower()), model)(*args, **kwargs)
 
 
@@ -212,7 +289,22 @@ def list(
     trust_repo: Any = "check",
     verbose: bool = True,
 ) -> builtins.list[str]:
-    """The entries of a repository; only a directory can be listed here."""
+    """The entries of a repository; only a directory can be listed here.
+
+    Args:
+        github: the directory.
+        force_reload, skip_validation, trust_repo, verbose: accepted; a directory is read as it is.
+
+    Returns:
+        their names.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     program = "def linear(width):\\n    'A layer.'\\n    import penlight\\n    return penlight.nn.Linear(width, 1)"
+    ...     _ = pathlib.Path(folder, "hubconf.py").write_text(program)
+    ...     torch.hub.list(folder)
+    ['linear']
+    """
     module = _hubconf(github, "local" if os.path.isdir(github) else "github")
     return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
 
@@ -220,7 +312,23 @@ def list(
 def help(
     github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check"
 ) -> Any:
-    """The docstring of an entry of a repository; only a directory can be asked here."""
+    """The docstring of an entry of a repository; only a directory can be asked here.
+
+    Args:
+        github: the directory.
+        model: the name of the entry.
+        force_reload, skip_validation, trust_repo: accepted; a directory is read as it is.
+
+    Returns:
+        the docstring.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     program = "def linear(width):\\n    'A layer.'\\n    import penlight\\n    return penlight.nn.Linear(width, 1)"
+    ...     _ = pathlib.Path(folder, "hubconf.py").write_text(program)
+    ...     torch.hub.help(folder, "linear")
+    'A layer.'
+    """
     return _entry(_hubconf(github, "local" if os.path.isdir(github) else "github"), model).__doc__
 
 

@@ -53,7 +53,13 @@ _RANK = {name: rank for rank, name in enumerate(_DTYPES)}
 
 
 class SafetensorError(Exception):
-    """What is wrong with a safetensors file."""
+    """What is wrong with a safetensors file.
+
+    >>> from penlight import safetensors
+    >>> safetensors.load(b"")
+    Traceback (most recent call last):
+    penlight.safetensors.SafetensorError: ...
+    """
 
 
 # ----- Saving ---------------------------------------------------------------------------------------------------------
@@ -183,7 +189,18 @@ class _Entry(NamedTuple):
 
 
 def load(data: bytes) -> dict[str, Any]:
-    """The tensors in the bytes of a safetensors file."""
+    """The tensors in the bytes of a safetensors file.
+
+    Args:
+        data: the bytes.
+
+    Returns:
+        a dict of tensors by name.
+
+    >>> from penlight import safetensors
+    >>> safetensors.load(safetensors.save({"w": torch.arange(3)}))
+    {'w': tensor([0, 1, 2])}
+    """
     view = memoryview(data)
     size = _header_size(bytes(view[:8]), len(view))
     _, entries = _read_header(bytes(view[8 : 8 + size]), len(view) - 8 - size)
@@ -192,7 +209,23 @@ def load(data: bytes) -> dict[str, Any]:
 
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Any]:
-    """The tensors in a safetensors file."""
+    """The tensors in a safetensors file.
+
+    Args:
+        filename: the path of the file.
+        device: the device of the tensors: the CPU.
+
+    Returns:
+        a dict of tensors by name.
+
+    >>> import os, tempfile
+    >>> from penlight import safetensors
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = os.path.join(directory, "w.safetensors")
+    ...     safetensors.save_file({"w": torch.arange(3)}, path)
+    ...     safetensors.load_file(path)
+    {'w': tensor([0, 1, 2])}
+    """
     with safe_open(filename, framework="pt", device=device) as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
 

@@ -125,6 +125,38 @@ def test_a_vmapped_program_is_watched() -> None:
     assert out.sum() == 6 and "It was made here:" in explained(out)
 
 
+class Wrapper(torch.Tensor):
+    """Holds another tensor, and has no memory of its own."""
+
+    @staticmethod
+    def __new__(cls, inner: torch.Tensor) -> Any:
+        made: Any = torch.Tensor._make_wrapper_subclass(cls, inner.shape, requires_grad=inner.requires_grad)
+        made.inner = inner.detach()
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*[a.inner if isinstance(a, Wrapper) else a for a in args], **(kwargs or {}))
+        return Wrapper(result) if isinstance(result, torch.Tensor) else result
+
+
+_WRAPPER = """
+from tests.inspect.test_explain import Wrapper, torch
+w, v = Wrapper(torch.ones(3, requires_grad=True)), Wrapper(torch.ones(3, requires_grad=True))
+with torch.inspect.watch(inf="note"):
+    with torch.no_grad():
+        w * 2
+    z = (v * 3).exp()
+print(torch.inspect.explain(w), torch.inspect.explain(z))
+"""
+
+
+def test_classes_that_dispatch_are_watched() -> None:
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", _WRAPPER], capture_output=True, text=True, cwd=root)
+    assert "mul() ran under no_grad" in done.stdout and "grad_fn ExpBackward0. It was made here:" in done.stdout
+
+
 def test_overrides_do_not_hide_the_line() -> None:
     from penlight.overrides import BaseTorchFunctionMode
 

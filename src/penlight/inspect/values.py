@@ -177,7 +177,9 @@ _LONG = 1 << 15  # number of elements from which `vdot` of two halves is faster 
 
 
 def not_finite(array: Array) -> Set[str]:
-    """Whether there is NaN or infinity in an array: a subset of {"NaN", "Inf"}."""
+    """Whether there is NaN or infinity in an array: a subset of {"NaN", "Inf"}. A tensor without memory of its own has none."""
+    if not isinstance(array, np.ndarray):
+        return _NEITHER
     # A dot product is finite only if all factors are, and BLAS computes it several times faster than any elementwise test. For the dot product
     # # of the two halves it reads each element once, in two streams, which takes two thirds of the time when memory bandwidth is the limit.
     # # NumPy emits no warnings from `vdot`.

@@ -91,9 +91,8 @@ def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     seen = modes.log.get()
     if seen is None:
         return _enter(op, arguments, out)
-    level = interpreter(arguments, out)
-    if level is not None:
-        return level.run(op, arguments, out)  # which reports the ops on physical tensors
+    if interpreters.get() and (level := interpreter(arguments, out)) is not None:
+        return level.run(op, arguments, out)  # which reports the ops on physical tensors and on tangents
     return seen.on_op(op, arguments, functools.partial(_enter, op, arguments, out), False)
 
 
