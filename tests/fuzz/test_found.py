@@ -1220,3 +1220,10 @@ def test_gradients_have_the_dtype_of_what_they_are_for() -> None:
     for join in (torch.cat, torch.stack, torch.hstack, torch.column_stack, lambda parts: torch.block_diag(*parts)):
         (slope,) = torch.autograd.grad(join([narrow, phases]).abs().sum(), narrow)
         assert slope.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("factor", ["weight", "pos_weight"])
+def test_binary_cross_entropy_with_logits_has_the_dtype_of_its_target(factor: str) -> None:
+    logits, target = torch.zeros(2, requires_grad=True), torch.ones(2, dtype=torch.float64)
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, target, **{factor: torch.ones(2)})
+    assert loss.dtype == torch.float64 and torch.autograd.grad(loss, logits)[0].dtype == torch.float32

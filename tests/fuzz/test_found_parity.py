@@ -70,6 +70,8 @@ CASES = [
     "t.einsum('ij,kj->ik', t.ones(3, 1), t.ones(5, 4))",
     "t.tensor(1.0).scatter(0, t.zeros(0, dtype=t.int64), 7.0)",
     *[f"t.nn.functional.l1_loss(t.ones(2), t.ones({s}, dtype=t.bool))" for s in ("()", "2")],
+    *[f"t.nn.functional.binary_cross_entropy_with_logits(t.zeros(2, dtype=t.{a}), t.ones(2, dtype=t.{b}), {w}=t.ones(2))"
+      for a, b in (("float32", "float64"), ("float64", "float32"), ("float32", "float16")) for w in ("weight", "pos_weight")],
 ]  # fmt: skip
 
 

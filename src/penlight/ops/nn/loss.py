@@ -294,11 +294,9 @@ def binary_cross_entropy_with_logits(
             raise not_implemented("log_sigmoid_cpu", input._array.dtype)
         if target.dtype.category < dtypes.FLOATING:
             raise cannot_cast(input.dtype, target.dtype)
-        if weight is None and pos_weight is None:
-            common = dtypes.result_dtype([input._array, target._array])
-            losses = _bce_with_logits(input.to(common), target.to(common), None, None, number)
-            return losses.to(target.dtype)  # PyTorch computes in it
-        target = target.to(input.dtype)
+        common = dtypes.result_dtype([input._array, target._array])
+        losses = _bce_with_logits(input.to(common), target.to(common), weight, pos_weight, number)
+        return losses.to(target.dtype)  # PyTorch computes in it
     return _bce_with_logits(input, target, weight, pos_weight, number)
 
 
