@@ -76,6 +76,13 @@ def test_refused_in_pytorchs_words(case):
     assert words in str(error.value)
 
 
+def functional_error(torch, leaf):
+    """The name of the node that refuses a second derivative."""
+    zeros, at = torch.zeros(2, requires_grad=True), torch.tensor([0, 0])
+    out = torch.scatter_reduce(torch.ones(1), 0, at, zeros, "prod")
+    return torch.autograd.grad(out.sum() * leaf, zeros, create_graph=True)[0].grad_fn.name()
+
+
 def seen(torch):
     """What a program sees of factors, nodes and hooks."""
     F, x = torch.nn.functional, torch.ones(2, 3, requires_grad=True)
@@ -137,6 +144,12 @@ def seen(torch):
         yield zero.tolist(), zero.requires_grad, zero.is_leaf
     made = torch.testing.make_tensor((50,), dtype=torch.uint8, device="cpu", low=-9, high=9)
     yield made.dtype == torch.uint8, int(made.max()) < 9
+    for base in (torch.tensor([-2.0], dtype=torch.float64), -2.0):
+        power = torch.tensor([0.3 + 0.4j], dtype=torch.complex128, requires_grad=True)
+        (grad,) = torch.autograd.grad((base**power).sum().real, power, create_graph=True)
+        (second,) = torch.autograd.grad(grad.sum().real, power)
+        yield [complex(round(g.item().real, 6), round(g.item().imag, 6)) for g in (grad, second)]
+    yield functional_error(torch, w0)
     functions, w = torch._C._functions, torch.ones(2, requires_grad=True)
     yield isinstance((w * 2).grad_fn.next_functions[0][0], functions.AccumulateGrad)
     yield isinstance(w.abs().grad_fn, functions.AbsBackward0)
@@ -175,6 +188,8 @@ EXPECTED = [
     (0.0, True, True),
     (0.0, False, True),
     (True, True),
+    *[[-0.950137 - 0.60662j, -2.564337 + 2.564468j]] * 2,
+    "torch::autograd::Error",
     True,
     True,
     (True, [1.0, 1.0]),
