@@ -173,8 +173,6 @@ class SymInt:
     False
     """
 
-    stands_for_int = True
-
     def __init__(self, *args: Any) -> None:
         raise NotImplementedError(
             f"torch.{type(self).__name__} is not available: Penlight does not compile. Use Python numbers"

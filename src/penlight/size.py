@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from operator import index
 from typing import Any, SupportsIndex, overload
 
 
@@ -15,17 +13,6 @@ class Size(tuple):
     """
 
     __slots__ = ()
-
-    def __new__(cls, values: Iterable[Any] = (), /) -> Size:
-        sizes = list(values)
-        for at, size in enumerate(sizes):
-            if type(size) is not int and not hasattr(size, "stands_for_int"):  # as sizes of ragged dimensions do
-                try:
-                    sizes[at] = index(size)
-                except (TypeError, RuntimeError):
-                    kind = "Tensor" if hasattr(size, "_array") else type(size).__name__
-                    raise TypeError(f"torch.Size() takes an iterable of 'int' (item {at} is '{kind}')") from None
-        return tuple.__new__(cls, sizes)
 
     def numel(self) -> int:
         """How many elements a tensor of this shape has.

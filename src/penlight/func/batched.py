@@ -107,7 +107,7 @@ class Batched(Tensor):
     # Properties of one sample; an Outline has them too, but they are read often.
     @property
     def shape(self) -> Size:
-        return tuple.__new__(Size, self._value._array.shape[1:])
+        return Size(self._value._array.shape[1:])
 
     def dim(self) -> int:
         return self._value._array.ndim - 1

@@ -43,7 +43,7 @@ class ShapeAndMemory:
         >>> torch.ones(2, 3).shape
         torch.Size([2, 3])
         """
-        return tuple.__new__(Size, self._array.shape)  # nothing to check
+        return Size(self._array.shape)
 
     @explains_failures
     def size(self: Any, dim: int | None = None) -> Any:
@@ -54,7 +54,7 @@ class ShapeAndMemory:
         """
         try:
             if dim is None:
-                return tuple.__new__(Size, self._array.shape)  # nothing to check
+                return Size(self._array.shape)
             shape = self._array.shape
             return shape[wrap_existing_dim(dim, len(shape))]
         except Exception as failure:
