@@ -269,6 +269,9 @@ def test_in_place_refused(same):
         say.attempt(lambda: dirty(lambda a: (a, a * 1)).apply(leaf(torch) * 1))
         stranger = make(torch, lambda ctx, a: (b := a * 1, ctx.mark_dirty(b))[0], lambda ctx, g: g)
         say.attempt(lambda: stranger.apply(leaf(torch)))
+        view = make(torch, lambda ctx, a: (b := (a * 1).view_as(a), ctx.mark_dirty(b))[0], lambda ctx, g: g)
+        say.attempt(lambda: view.apply(leaf(torch)))
+        say.attempt(lambda: dirty(lambda a: a).apply(leaf(torch)[:1]))
         unmarked = make(torch, lambda ctx, a: a.mul_(2), lambda ctx, g: g * 2)
         z = leaf(torch) * 1
         y = unmarked.apply(z)

@@ -176,3 +176,9 @@ def test_nll_loss_of_nothing():
     assert not K.nll_loss_backward(np.float32(1), x, np.array([-100, -100])).any()
     assert np.isnan(K.nll_loss(x[:0], np.zeros(0, int))[0])
     assert K.nll_loss_backward(np.float32(1), x[:0], np.zeros(0, int)).shape == (0, 2)
+
+
+def test_the_mean_of_millions_of_squares():
+    x = np.random.default_rng(0).random(1 << 23, np.float32)
+    found = torch.nn.functional.mse_loss(torch.from_numpy(x), torch.zeros(()).expand(x.shape))
+    np.testing.assert_allclose(found.item(), np.mean(np.square(x, dtype=np.float64)), rtol=1e-6)

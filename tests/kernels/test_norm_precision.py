@@ -84,6 +84,17 @@ def test_long_rows_far_from_zero():
     assert not np.isnan(same[2]).any()
 
 
+def test_rows_of_millions():
+    """Millions of numbers are summed in blocks; one running sum in float32 is a hundred times further off."""
+    x = np.random.default_rng(0).random((1, 1 << 22), np.float32)
+    out, mean, rstd = norm.layer_norm(x, 1, None, None, 1e-5)
+    exact = norm.layer_norm(*wide(x), 1, None, None, 1e-5)
+    np.testing.assert_allclose(out, exact[0], atol=2e-6)
+    grad = x[:, ::-1].copy()
+    dx = norm.layer_norm_backward(grad, x, 1, mean, rstd, None)[0]
+    np.testing.assert_allclose(dx, norm.layer_norm_backward(*wide(grad, x), 1, *exact[1:], None)[0], atol=2e-5)
+
+
 def test_nan_and_inf_stay_in_their_rows():
     x, weight, bias = noise((6, 50), 0), noise((50,), 1), noise((50,), 2)
     x[1, 3], x[3, 7], x[4] = np.nan, np.inf, 2.0

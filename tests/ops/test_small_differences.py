@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 
 import pytest
@@ -34,6 +35,15 @@ REFUSED = {
     "max_pool3d": (lambda torch: torch.nn.functional.max_pool3d(torch.ones(1, 1, 4, 4, 4), 2**40), INT),
     "embedding_bag": (lambda torch: torch.nn.functional.embedding_bag(torch.tensor([[1, 9]]), torch.ones(4, 3), mode="max"),
                       "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be 9"),
+    "view as wider elements of a number": (lambda torch: torch.ones(()).view(torch.int64), "self.dim() cannot be 0 to view Float as Long (different element sizes)"),
+    "view as narrower elements of a number": (lambda torch: torch.ones(()).view(torch.uint8), "self.dim() cannot be 0 to view Float as Byte"),
+    "view of a transpose": (lambda torch: torch.ones(4, 8).t().view(torch.int64), "self.stride(-1) must be 1 to view Float as Long (different element sizes), but got 8"),
+    "view of an expansion": (lambda torch: torch.ones(4, 1).expand(4, 4).view(torch.int16), "self.stride(-1) must be 1 to view Float as Short (different element sizes), but got 0"),
+    "view from an odd offset": (lambda torch: torch.ones(9)[1:].view(torch.int64), "self.storage_offset() must be divisible by 2 to view Float as Long (different element sizes), but got 1"),
+    "view of odd strides": (lambda torch: torch.ones(12).as_strided((2, 4), (3, 1)).view(torch.int64), "self.stride(0) must be divisible by 2 to view Float as Long (different element sizes), but got 3"),
+    "view of a negative": (lambda torch: torch.ones(2, dtype=torch.complex64).conj().imag.view(torch.int32), "not supported for tensors with negative bit set when converting"),
+    "complex view of a number": (lambda torch: torch.view_as_complex(torch.ones(())), "Input tensor must have one or more dimensions"),
+    "shapes that are none": (lambda torch: torch.broadcast_shapes(1.0, (2,)), "Input shapes should be of type ints, a tuple of ints, or a list of ints, got 1.0"),
     "bool alpha": (lambda torch: torch.add(torch.ones(2), torch.ones(2), alpha=True), "Boolean alpha only supported for Boolean results."),
     "bool tensor as alpha": (lambda torch: torch.ones(2).sub_(torch.ones(2), alpha=torch.tensor(True)), "Boolean alpha only supported for Boolean results."),
     "bool alpha of rsub": (lambda torch: torch.rsub(torch.ones(2), torch.ones(2), alpha=True), "Boolean alpha only supported for Boolean results."),
@@ -64,6 +74,13 @@ def test_refused_in_pytorchs_words(case):
     with pytest.raises(RuntimeError) as error:
         function(torch)
     assert words in str(error.value)
+
+
+def functional_error(torch, leaf):
+    """The name of the node that refuses a second derivative."""
+    zeros, at = torch.zeros(2, requires_grad=True), torch.tensor([0, 0])
+    out = torch.scatter_reduce(torch.ones(1), 0, at, zeros, "prod")
+    return torch.autograd.grad(out.sum() * leaf, zeros, create_graph=True)[0].grad_fn.name()
 
 
 def seen(torch):
@@ -111,6 +128,28 @@ def seen(torch):
         tuple(torch.ones(2, 3, 4)[index].stride())
         for index in (slice(2, None, 2), (slice(None), slice(3, None, 2)), (..., slice(4, None, 3)))
     ]
+    inf, rows = math.inf, torch.tensor([[math.nan, 1.0], [0.0, 1.0]])
+    for found in (torch.pdist(rows, 0), torch.cdist(rows, rows, 0)[0], torch.pdist(torch.tensor([[inf, inf]] * 2), 0)):
+        yield found.isnan().tolist()
+    yield torch.pdist(torch.tensor([[inf, 1.0, 5e-324], [1.0, 1.0, 0.0]], dtype=torch.float64), 0).tolist()
+    empty, grid = torch.ones(0, 2, 3, 4, 5), torch.ones(0, 2, 2, 2, 3)
+    yield [tuple(F.grid_sample(empty, grid[:, at], align_corners=True).shape) for at in (slice(None), slice(0))]
+    yield tuple(F.grid_sample(empty[..., 0], grid[:, 0, ..., :2], align_corners=True).shape)
+    attention = torch.nn.TransformerEncoderLayer(8, 2, 16).eval()
+    with torch.no_grad():
+        yield [tuple(attention(torch.ones(shape)).shape) for shape in ((0, 3, 8), (3, 0, 8), (0, 0, 8))]
+    w0, other = torch.ones((), requires_grad=True), torch.ones((), requires_grad=True)
+    for create_graph in (True, False):
+        (zero,) = torch.autograd.grad(w0 * 2, other, create_graph=create_graph, materialize_grads=True)
+        yield zero.tolist(), zero.requires_grad, zero.is_leaf
+    made = torch.testing.make_tensor((50,), dtype=torch.uint8, device="cpu", low=-9, high=9)
+    yield made.dtype == torch.uint8, int(made.max()) < 9
+    for base in (torch.tensor([-2.0], dtype=torch.float64), -2.0):
+        power = torch.tensor([0.3 + 0.4j], dtype=torch.complex128, requires_grad=True)
+        (grad,) = torch.autograd.grad((base**power).sum().real, power, create_graph=True)
+        (second,) = torch.autograd.grad(grad.sum().real, power)
+        yield [complex(round(g.item().real, 6), round(g.item().imag, 6)) for g in (grad, second)]
+    yield functional_error(torch, w0)
     functions, w = torch._C._functions, torch.ones(2, requires_grad=True)
     yield isinstance((w * 2).grad_fn.next_functions[0][0], functions.AccumulateGrad)
     yield isinstance(w.abs().grad_fn, functions.AbsBackward0)
@@ -139,6 +178,18 @@ EXPECTED = [
     (True, False),
     ((1, 0), (1, 0), (0, 1), "IndexBackward0"),
     [(24, 4, 1), (12, 8, 1), (12, 4, 3)],
+    [True],
+    [True, True],
+    [True],
+    [2.0],
+    [(0, 2, 2, 2, 2), (0, 2, 0, 2, 2)],
+    (0, 2, 2, 2),
+    [(0, 3, 8), (3, 0, 8), (0, 0, 8)],
+    (0.0, True, True),
+    (0.0, False, True),
+    (True, True),
+    *[[-0.950137 - 0.60662j, -2.564337 + 2.564468j]] * 2,
+    "torch::autograd::Error",
     True,
     True,
     (True, [1.0, 1.0]),

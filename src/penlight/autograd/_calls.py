@@ -102,7 +102,7 @@ def grad(
     if is_grads_batched:
         return _batched_grad(roots, found, keep, create_graph, wanted, allow_unused, materialize_grads)  # type: ignore[no-any-return]
     execute(roots, found, keep, create_graph, captures)
-    return _results(wanted, captures.grads, allow_unused, materialize_grads, found)
+    return _results(wanted, captures.grads, allow_unused, materialize_grads, create_graph, found)
 
 
 def _given(grads: Any, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -116,7 +116,7 @@ def _given(grads: Any, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _results(
-    wanted: Any, grads: Any, allow_unused: bool, materialize: bool, given: Sequence[Any] = ()
+    wanted: Any, grads: Any, allow_unused: bool, materialize: bool, create_graph: bool, given: Sequence[Any] = ()
 ) -> tuple[Any, ...]:
     """The gradients as tensors. If a gradient is an array that the caller passed, or one seen before, the result is that same tensor, as
     in PyTorch; if it shares the memory of a passed tensor, it shares its version counter."""
@@ -132,7 +132,7 @@ def _results(
             if materialize:
                 if is_edge(tensor):
                     raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-                grad = zeros_like(tensor)
+                grad = zeros_like(tensor, requires_grad=create_graph)
         elif not isinstance(grad, Tensor):
             array = getattr(tensor, "_array", None)
             if (
@@ -173,7 +173,7 @@ def _batched_grad(
             roots, [None if g is None else _mapping.enter(level, g, 0) for g in grads], keep, create_graph, captures
         )
         found = [None if g is None else _mapping.leave(level, g, 0, "grad") for g in captures.grads]
-    return _results(wanted, found, allow_unused, materialize)
+    return _results(wanted, found, allow_unused, materialize, create_graph)
 
 
 # ----- What `backward` and `grad` are called with ---------------------------------------------------------------------

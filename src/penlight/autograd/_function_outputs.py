@@ -100,11 +100,15 @@ def _check_modified(out: Tensor, is_input: bool, count: int, inputs: list[Tensor
     if out.requires_grad and isinstance(views.edge_of(out)[0], AccumulateGrad):
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if not is_input:
-        warn_user(
+        message = (
             "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed "
-            "to ctx.mark_dirty().",
+            "to ctx.mark_dirty()."
         )
+        if out._view is not None:
+            raise RuntimeError(message)
+        warn_user(message)
     elif out._view is not None:
+        views.refuse_leaf(out, out._view)
         if count > 1:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .._common.user_warnings import warn_user
+from ..layout import strided
 from ..ops import stack
 from ..random import rand, randn_like
 from ..tensor import Tensor, wrap
@@ -36,7 +37,9 @@ def check_inputs(inputs: Sequence[Any]) -> None:
                 f"Input #{index} requires gradient and is not a double precision floating point or complex. This check will "
                 "likely fail if all the inputs are not of double precision floating point or complex. ",
             )
-        if not all(stride > 0 or size <= 1 for stride, size in zip(tensor.stride(), tensor.shape)):
+        if tensor.layout is strided and not all(
+            stride > 0 or size <= 1 for stride, size in zip(tensor.stride(), tensor.shape)
+        ):
             raise RuntimeError(
                 f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
                 "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "

@@ -243,7 +243,7 @@ class Node:
 
 Node.__module__ = "torch.autograd.graph"
 
-_HAND_WRITTEN = {"AccumulateGrad", "CopySlices", "CopyBackwards", "NotImplemented"}
+_HAND_WRITTEN = {"AccumulateGrad", "CopySlices", "CopyBackwards", "Error", "NotImplemented"}
 
 
 class AccumulateGrad(Node):

@@ -300,6 +300,12 @@ def refuse_rewrite(tensor: Tensor, info: View, what: str) -> None:
     raise RuntimeError(message + _WHY[info.creation])
 
 
+def refuse_leaf(tensor: Tensor, info: View) -> None:
+    """Raise if a write to this view would change a leaf that requires grad."""
+    if tensor.requires_grad and info.base.is_leaf:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+
+
 def check_inplace(tensor: Tensor, any_requires_grad: bool) -> None:
     """Refuse, before anything is changed, a write that autograd cannot track."""
     if not any_requires_grad or not is_grad_enabled():
@@ -307,8 +313,7 @@ def check_inplace(tensor: Tensor, any_requires_grad: bool) -> None:
     info = tensor._view
     if info is not None:
         refuse_rewrite(tensor, info, "is being")
-        if tensor.requires_grad and info.base.is_leaf:
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        refuse_leaf(tensor, info)
     if tensor.requires_grad and tensor.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 

@@ -238,14 +238,26 @@ def view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The same bytes reinterpreted as another dtype: outside of the graph and not a view, even for the same dtype."""
     if dtype in dtypes.FLOAT8 and input.element_size() == 1:
         return _float8.Float8Tensor(input.detach().view(dtypes.uint8), dtype)
-    old, new = input.element_size(), dtype.itemsize
-    if old < new and (input.dim() == 0 or input.shape[-1] * old % new):
-        from_, to_ = dtypes.LEGACY[input.dtype], dtypes.LEGACY[dtype]
-        raise RuntimeError(
-            f"self.size(-1) must be divisible by {new // old} to view {from_} as {to_} (different element sizes), but got "
-            f"{input.shape[-1] if input.dim() else 1}"
-        )
+    if input.element_size() != dtype.itemsize:
+        _check_other_size(input, dtype)
     return _view_dtype(input.detach(), dtype).detach()
+
+
+def _check_other_size(input: Tensor, dtype: dtypes.dtype) -> None:
+    """Refuse a view as elements of another size that would not begin and end where elements of the input do."""
+    as_other = f"to view {dtypes.LEGACY[input.dtype]} as {dtypes.LEGACY[dtype]} (different element sizes)"
+    if not input.dim():
+        raise RuntimeError(f"self.dim() cannot be 0 {as_other}")
+    *strides, last = input.stride()
+    if last != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {as_other}, but got {last}")
+    ratio = dtype.itemsize // input.element_size()
+    if ratio:
+        counts = {"size(-1)": input.shape[-1], "storage_offset()": input.storage_offset()}
+        counts.update((f"stride({d})", stride) for d, stride in enumerate(strides))
+        for name, count in counts.items():
+            if count % ratio:
+                raise RuntimeError(f"self.{name} must be divisible by {ratio} {as_other}, but got {count}")
 
 
 # ----- Copying into a tensor ----------------------------------------------------------------------------------------
@@ -497,7 +509,9 @@ def _as_complex(input: Any) -> Any:
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
             + dtypes.LEGACY[dtypes.from_np(input.dtype)]
         )
-    if not input.ndim or input.shape[-1] != 2:
+    if not input.ndim:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     if input.strides[-1] != input.itemsize and input.size:
         raise RuntimeError("Tensor must have a last dimension with stride 1")

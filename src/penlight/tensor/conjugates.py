@@ -193,15 +193,13 @@ def adopt(view: Tensor) -> None:
 
 def refuse_other_dtype(mark: Mark, as_pairs: bool) -> None:
     """Refuse a view with another dtype, which would expose the unconjugated memory."""
-    kind = "conjugate" if mark.conj else "negative"
     if as_pairs and mark.conj:
         raise RuntimeError(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use "
             "self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original."
         )
-    raise RuntimeError(
-        f"torch.Tensor.view is not supported for {kind} view tensors when converting to a different dtype."
-    )
+    kind = "conjugate view tensors" if mark.conj else "tensors with negative bit set"
+    raise RuntimeError(f"torch.Tensor.view is not supported for {kind} when converting to a different dtype.")
 
 
 def _plain(tensor: Marked) -> Tensor:

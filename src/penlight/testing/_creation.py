@@ -90,4 +90,7 @@ def _bounds(low: Any, high: Any, default_low: float, default_high: float, dtype:
         )
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    if dtype.np.kind in "iu":
+        limits = np.iinfo(dtype.np)
+        return max(low, limits.min), min(high, limits.max)
     return low, high

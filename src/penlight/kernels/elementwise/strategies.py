@@ -16,6 +16,8 @@ MOST_TABLES = 64  # lookup tables that are cached, of 128 KB each
 MOST_ASKED = 1 << 10  # functions without a table, whose elements are counted
 # Elements of a kernel with 16-bit floats, and of an optimiser's update: below, NumPy does the work
 COMPILED = 1 << 12
+# Elements of a dot product of float32; a longer one loses digits, and takes longer than blocks of it
+LONG_DOT = 1 << 17
 OUTER = 1 << 17  # product of two operands' sizes; below, the result is small, or as large as one of them
 BLOCK = 1 << 16  # elements of a block in NumPy: a result and a temporary of them fit in a second-level cache
 # Elements up to which NumPy selects faster by a mask than by bits: Note [Selecting without branches]

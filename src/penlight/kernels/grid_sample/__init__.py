@@ -66,7 +66,7 @@ class _Sampler:
     def __init__(
         self, grid: np.ndarray, shape: Ints, mode: str, padding: str, align_corners: bool, slopes: bool = False
     ) -> None:
-        self.grid = grid.reshape(len(grid), -1, grid.shape[-1])
+        self.grid = grid.reshape(len(grid), prod(grid.shape[1:-1]), grid.shape[-1])
         self.channels, self.sizes = shape[1], shape[2:]
         self.size, self.points = prod(self.sizes), self.grid.shape[1]
         self.mode, self.padding, self.align_corners, self.slopes = mode, padding, align_corners, slopes

@@ -119,7 +119,7 @@ def gather(
     dim = wrap_dim(dim, input.dim())
     _check_gather("gather", input, dim, index)
     result = _gather(input, dim, index, out=out)
-    if sparse_grad and index._array.ndim:
+    if sparse_grad and input._array.ndim and index._array.ndim:
         follow(input, result, *np.broadcast_arrays(*_open_index(index._array, dim)))
     return result
 

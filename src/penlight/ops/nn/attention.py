@@ -366,7 +366,7 @@ def multi_head_attention_forward(
             mask = None if attn_mask is None else _shape_mask(attn_mask, rows, rows, batch * num_heads)
             fused = lambda q, k, v: _fused(q, k, v, mask, dropout_p if training else 0.0, is_causal)
             output = _unrecorded_self_attention(query, in_proj_weight, in_proj_bias, num_heads, fused)
-            output = wrap(linear(output, out_proj_weight, out_proj_bias)._array.reshape(rows, batch, -1))
+            output = wrap(linear(output, out_proj_weight, out_proj_bias)._array.reshape(rows, batch, embed_dim))
             return output if batched else output.squeeze(1), None
     q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias, separate)
     if attn_mask is not None:

@@ -119,6 +119,13 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 _BLOCK = 1 << 20  # elements of the table of differences per block
 
 
+def _length(difference: Any, p: float) -> Any:
+    """The norm along the last dimension. One of order 0 counts what is not 0, and is NaN where a difference is."""
+    if p == 0:
+        return np.minimum(np.ceil(np.abs(difference)), 1).sum(-1)
+    return _norm_array(difference, p, (difference.ndim - 1,), False)
+
+
 def _pairs(x1: Any, x2: Any) -> Any:
     return x1[..., :, None, :] - x2[..., None, :, :]
 
@@ -140,7 +147,7 @@ def _cdist_array(x1: Any, x2: Any, p: float, by_product: bool) -> Any:
         return np.sqrt(np.maximum(squares - 2 * np.matmul(x1, np.swapaxes(x2, -1, -2)), 0, dtype=x1.dtype))
     if not out.size or not x1.shape[-1]:
         return out
-    return _by_blocks(x1, x2, lambda a, b, rows: _norm_array(_pairs(a, b), p, (len(batch) + 2,), False), out)
+    return _by_blocks(x1, x2, lambda a, b, rows: _length(_pairs(a, b), p), out)
 
 
 def _pairs_rule(grad: Any, pairs: Any, result: Any, p: float, xp: Any) -> Any:
@@ -238,16 +245,14 @@ def _pdist_array(input: Any, p: float) -> Any:
         first, second = _all_pairs(rows)
         difference = input.take(first, 0)
         difference -= input.take(second, 0)
-        return np.sqrt(np.vecdot(difference, difference)) if p == 2 else _norm_array(difference, p, (1,), False)
+        return np.sqrt(np.vecdot(difference, difference)) if p == 2 else _length(difference, p)
     out = np.zeros((*lead, rows * (rows - 1) // 2), input.dtype)
     start = 0
     table = np.empty_like(input)
     for row in range(rows - 1):  # a row against all later ones: the table of all pairs would exceed the cache
         stop = start + rows - 1 - row
         difference = np.subtract(input[..., row : row + 1, :], input[..., row + 1 :, :], out=table[..., row + 1 :, :])
-        out[..., start:stop] = (
-            np.vecdot(difference, difference) if p == 2 else _norm_array(difference, p, (difference.ndim - 1,), False)
-        )
+        out[..., start:stop] = np.vecdot(difference, difference) if p == 2 else _length(difference, p)
         start = stop
     return np.sqrt(out, out=out) if p == 2 else out
 

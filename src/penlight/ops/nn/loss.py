@@ -15,6 +15,7 @@ from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...autograd.grad_mode import no_grad
 from ...kernels import loss as kernels
+from ...kernels.elementwise.strategies import LONG_DOT
 from ...tensor import Tensor
 from ..machinery.arguments import broadcast_shape
 from ..machinery.array_namespace import both
@@ -72,7 +73,7 @@ def _mse_array(input: Any, target: Any, reduction: int) -> Any:
     difference = input - target
     if (
         reduction
-        and difference.size
+        and 0 < difference.size < LONG_DOT
         and difference.flags.c_contiguous
         and difference.dtype.kind == "f"
         and difference.itemsize > 2

@@ -85,11 +85,17 @@ def _power_of(input: Any, exponent: Any) -> Any:
     return np.power(input, exponent)
 
 
+def _log(base: Any, result: Any, xp: Any) -> Any:
+    """The logarithm of a base. That of a negative number is complex, if the power is."""
+    dtype = xp.np_dtype(result)
+    return xp.log(xp.cast(base, dtype) if dtype.kind == "c" else base)
+
+
 @pointwise(_power_of, node="PowBackward1", inplace=True,
            input=lambda grad, input, exponent, result, xp:  # PyTorch saves the result for this too
                xp.where(exponent == 0, 0.0, grad * (exponent * xp._pow_tensor(input, xp._sub_number(exponent, 1)))),
            exponent=lambda grad, input, exponent, result, xp:
-               grad * xp.where((input == 0) & (xp.real_part(exponent) >= 0), 0.0, result * xp.log(input)))  # fmt: skip
+               grad * xp.where((input == 0) & (xp.real_part(exponent) >= 0), 0.0, result * _log(input, result, xp)))  # fmt: skip
 def _pow_tensor(input: Tensor, exponent: Tensor) -> Tensor: ...
 
 
@@ -98,7 +104,7 @@ def _base_rule(grad: Any, base: Any, exponent: Any, result: Any, xp: Any) -> Any
     if base == 0:
         return grad * xp.where(xp.real_part(exponent) >= 0, 0.0, result * -math.inf)
     if isinstance(base, complex) or base < 0:
-        return grad * (result * (np.log(complex(base)) if isinstance(base, complex) else math.nan))
+        return grad * (result * (np.log(complex(base)) if xp.np_dtype(result).kind == "c" else math.nan))
     return grad * xp._mul_number(result, math.log(base))
 
 

@@ -352,6 +352,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
     """
     result: list[int] = []
     for position, shape in enumerate(shapes):
+        if not isinstance(shape, (int, tuple, list)):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         result = [1] * (len(shape) - len(result)) + result
         for d in range(-1, -len(shape) - 1, -1):
