@@ -369,18 +369,13 @@ def _fill_tensor(input: Tensor, value: Tensor) -> Tensor: ...
 def _fill_tensor_new(input: Tensor, value: Tensor) -> Tensor: ...
 
 
-def in_dtype_of(input: Tensor, value: Tensor) -> Tensor:
-    """A value that replaces elements of `input`, in its dtype; through the graph, so that the gradient has the value's own."""
-    return value if value.is_complex() else value.to(input.dtype)
-
-
 def _filled(input: Tensor, value: Any, run: Any, new: str = "") -> Tensor:
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
-        return run(OPS["_fill_tensor" + new], (input, in_dtype_of(input, value)))
+        return run(OPS["_fill_tensor" + new], (input, value))
     number = value.item() if isinstance(value, np.generic) else value
     return run(OPS["_fill" + new], (input, dtypes.number_for(number, input.dtype, input.numel() == 1)))
 

@@ -13,7 +13,6 @@ from ...kernels.index import LEAST_MOVED
 from ...kernels.index.gather_scatter import nonzero as nonzero_coordinates, take_masked
 from ...kernels.numpy_calls import broadcast_to, tril as tril_array, triu as triu_array
 from ...tensor import Tensor
-from ..conversion import in_dtype_of
 from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape, values_of, wrap_dim
 from ..machinery.declare import OPS, OpCall, linear, method, op_forms, plain, pointwise
@@ -44,7 +43,7 @@ def _masked_fill(input: Tensor, mask: Tensor, value: Number) -> Tensor: ...
 @pointwise(lambda input, mask, value: np.where(mask, value.astype(input.dtype), input), node="MaskedFillBackward1",
            exempt=("mask", "value"),
            input=lambda grad, mask, xp: xp.cleared(grad, mask),
-           value=lambda grad, mask, xp: xp.where(mask, grad, 0.0))  # fmt: skip
+           value=lambda grad, mask, value_dtype, xp: xp.cast(xp.where(mask, grad, 0.0), value_dtype))  # fmt: skip
 @traits(contiguous=True, expanded="tensor[mask] = scalar")
 def _masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor: ...
 
@@ -66,7 +65,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> OpCall:
         if value.is_complex() and not input.is_complex() and (values_of(value).imag != 0).any():
             kind = {"long int": "int64_t"}.get(c_name(input.dtype), c_name(input.dtype))
             raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
-        return OPS["_masked_fill_tensor"], (input, mask, in_dtype_of(input, value))
+        return OPS["_masked_fill_tensor"], (input, mask, value)
     if isinstance(value, np.generic):
         value = value.item()
     if value:  # 0 fits every dtype

@@ -11,7 +11,6 @@ from ..._common.user_warnings import warn_once
 from ...autograd import modes, views
 from ...autograd.node import Node
 from ...tensor import Tensor, wrap
-from ..conversion import in_dtype_of
 from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, broadcast_shape, values_of, wrap_dim
 from ..machinery.array_namespace import both
@@ -320,7 +319,7 @@ def _index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor: .
 
 @linear(_index_fill_array, node="IndexFillBackward1", inplace=True,
         input=lambda grad, dim, index, xp: xp._index_fill(grad, dim, index, 0),
-        value=lambda grad, dim, index, xp: xp._sum_all(xp._index_select(grad, dim, index)))  # fmt: skip
+        value=lambda grad, dim, index, value_dtype, xp: xp.cast(xp._sum_all(xp._index_select(grad, dim, index)), value_dtype))  # fmt: skip
 @traits(expanded="tensor[mask] = scalar")
 def _index_fill_tensor(input: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor: ...
 
@@ -355,9 +354,7 @@ def index_fill(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: 
         bad = array[(array < -n) | (array >= n)][0]
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
     name = "_index_fill_tensor"
-    if isinstance(value, Tensor):
-        value = in_dtype_of(input, value)
-    else:
+    if not isinstance(value, Tensor):
         if isinstance(value, complex) and not input.is_complex():
             raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
         name, value = "_index_fill", dtypes.number_for(value, input.dtype)

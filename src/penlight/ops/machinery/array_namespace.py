@@ -33,10 +33,10 @@ both("by_rows", np.ascontiguousarray, lambda x: x.contiguous())  # for gradients
 
 def cast(grad: Any, np_dtype: Any) -> Any:
     """A gradient in the dtype of its input: that of a real input is real."""
-    if grad.dtype == np_dtype:
-        return grad
     np_dtype = np.dtype(np_dtype)
-    return convert.cast(np.asarray(grad if np_dtype.kind == "c" else real_part(grad)), np_dtype)
+    if np_dtype.kind != "c":
+        grad = real_part(grad)
+    return grad if grad.dtype == np_dtype else convert.cast(np.asarray(grad), np_dtype)
 
 
 def shared(grad: Any, count: int) -> Any:

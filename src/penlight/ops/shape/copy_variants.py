@@ -12,7 +12,7 @@ from ..._common.docstrings import documented
 from ...autograd import modes, views
 from ...layout import contiguous_format
 from ...tensor import Tensor, wrap
-from ..conversion import fill_into, in_dtype_of, view_as_complex, view_as_real
+from ..conversion import fill_into, view_as_complex, view_as_real
 from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, with_pytorch_names, wrap_dim
 from ..machinery.array_namespace import both
@@ -50,7 +50,7 @@ def _window(dim: int, what: Any) -> Any:
 
 @linear(lambda input, src, dim, index: _replaced(input, _window(dim, index), src), node="SelectScatterBackward0",
         input=lambda grad, src_shape, dim, index, xp: xp._select_scatter(grad, xp.zeros_for(grad, src_shape), dim, index),
-        src=lambda grad, dim, index, xp: xp._select(grad, dim, index))  # fmt: skip
+        src=lambda grad, dim, index, src_dtype, xp: xp.cast(xp._select(grad, dim, index), src_dtype))  # fmt: skip
 def _select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor: ...
 
 
@@ -67,14 +67,14 @@ def select_scatter(input: Tensor, src: Tensor, dim: int = ABSENT, index: int = A
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {axis}"
         )
-    return _select_scatter(input, in_dtype_of(input, src), axis, index % n)
+    return _select_scatter(input, src, axis, index % n)
 
 
 @linear(lambda input, src, dim, start, end, step: _replaced(input, _window(dim, slice(start, end, step)), src),
         node="SliceScatterBackward0",
         input=lambda grad, src_shape, dim, start, end, step, xp:
             xp._slice_scatter(grad, xp.zeros_for(grad, src_shape), dim, start, end, step),
-        src=lambda grad, dim, start, end, step, xp: xp._slice(grad, dim, start, end, step))  # fmt: skip
+        src=lambda grad, dim, start, end, step, src_dtype, xp: xp.cast(xp._slice(grad, dim, start, end, step), src_dtype))  # fmt: skip
 def _slice_scatter(input: Tensor, src: Tensor, dim: int, start: int, end: int, step: int) -> Tensor: ...
 
 
@@ -95,7 +95,7 @@ def slice_scatter(
     tensor([0., 1., 1., 0.])
     """
     axis = wrap_dim(dim, input.dim())
-    return _slice_scatter(input, in_dtype_of(input, src), axis, *_bounds(input.shape[axis], start, end, step), out=out)
+    return _slice_scatter(input, src, axis, *_bounds(input.shape[axis], start, end, step), out=out)
 
 
 def _diagonal_window(offset: int, dim1: int, dim2: int) -> Any:
@@ -106,7 +106,7 @@ def _diagonal_window(offset: int, dim1: int, dim2: int) -> Any:
         node="DiagonalScatterBackward0",
         input=lambda grad, src_shape, offset, dim1, dim2, xp:
             xp._diagonal_scatter(grad, xp.zeros_for(grad, src_shape), offset, dim1, dim2),
-        src=lambda grad, offset, dim1, dim2, xp: xp._diagonal(grad, offset, dim1, dim2))  # fmt: skip
+        src=lambda grad, offset, dim1, dim2, src_dtype, xp: xp.cast(xp._diagonal(grad, offset, dim1, dim2), src_dtype))  # fmt: skip
 def _diagonal_scatter(input: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor: ...
 
 
@@ -118,9 +118,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     tensor([[1., 0.],
             [0., 1.]])
     """
-    return _diagonal_scatter(
-        input, in_dtype_of(input, src), offset, wrap_dim(dim1, input.dim()), wrap_dim(dim2, input.dim())
-    )
+    return _diagonal_scatter(input, src, offset, wrap_dim(dim1, input.dim()), wrap_dim(dim2, input.dim()))
 
 
 def _strided(array: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
@@ -145,7 +143,7 @@ both(
         node="AsStridedScatterBackward0",
         input=lambda grad, src_shape, size, stride, storage_offset, xp:
             xp._as_strided_scatter(grad, xp.zeros_for(grad, src_shape), size, stride, storage_offset),
-        src=lambda grad, size, stride, storage_offset, xp: xp.strided(grad, size, stride, storage_offset))  # fmt: skip
+        src=lambda grad, size, stride, storage_offset, src_dtype, xp: xp.cast(xp.strided(grad, size, stride, storage_offset), src_dtype))  # fmt: skip
 def _as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int) -> Tensor: ...
 
 
@@ -158,7 +156,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     """
     if input._level is None:  # otherwise vmap checks the samples
         strided.check_window(tuple(size), tuple(stride), storage_offset or 0, input.element_size(), input._array.nbytes)
-    return _as_strided_scatter(input, in_dtype_of(input, src), tuple(size), tuple(stride), storage_offset or 0)
+    return _as_strided_scatter(input, src, tuple(size), tuple(stride), storage_offset or 0)
 
 
 # ----- Copies of views ----------------------------------------------------------------------------------------------
