@@ -310,7 +310,7 @@ def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Te
     """
     a = _filled("logaddexp", _as(input, dtype), input_mask, -math.inf)
     b = _filled("logaddexp", _as(other, dtype), other_mask, -math.inf)
-    return penlight.logaddexp(a, b)
+    return penlight.logaddexp(a, b).to(dtype or input.dtype)
 
 
 globals().update(_public_functions(globals(), "F.", __name__, bound=()))

@@ -8,7 +8,7 @@ import records
 from known import KNOWN
 from recording import Sample, seed_of
 from running import build, close, differentiable, first_order, flatten, gradients_close, is_tensor, quiet, resolve
-from variants import variants
+from variants import mixed, variants
 
 import penlight
 
@@ -106,5 +106,22 @@ def test_variants(name):
         f"{label} {sample!r}: {why}"
         for label, sample in variants(records.RECORDS[name])
         if not known(name, label) and (why := compare(name, label, sample))
+    ]
+    assert not found, "\n" + "\n".join(found)
+
+
+UNLIKE = {
+    "ldexp": "PyTorch's gradient of negative powers is 0",
+    "kthvalue": "which of equal elements is found is not specified",
+}
+
+
+@pytest.mark.parametrize("name", [n for n in records.RECORDS if n.removeprefix("Tensor.").rstrip("_") not in UNLIKE])
+def test_one_operand_of_int8(name):
+    """What both compute has the same value, dtype and gradient; one of them may refuse it."""
+    found = [
+        f"{label} {sample!r}: {why}"
+        for label, sample in mixed(records.RECORDS[name], "int8")
+        if (why := compare(name, label, sample)) and "Error" not in why
     ]
     assert not found, "\n" + "\n".join(found)

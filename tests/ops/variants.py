@@ -95,6 +95,16 @@ def pointed(value: X) -> X:
     return replace(value, shape=()) if type(value) is X and value.data is None else value
 
 
+def mixed(record: Record, dtype: str, places: int = 2) -> Iterator[tuple[str, Sample]]:
+    """The first samples, with one of their floats in another dtype."""
+    for place, sample in enumerate(record.samples[:places]):
+        given = tensors(sample)
+        for which, each in enumerate(given):
+            if type(each) is X and each.data is None and is_float(each):
+                others = iter([*given[:which], replace(each, dtype=dtype), *given[which + 1 :]])
+                yield f"{place} float32 {which}", changed(sample, lambda _, others=others: next(others))
+
+
 def variants(record: Record, places: int = 2) -> Iterator[tuple[str, Sample]]:
     """The variants of a record's first samples that have floats, and what they are called."""
     plain = [s for s in record.samples if any(is_float(t) for t in tensors(s))]
