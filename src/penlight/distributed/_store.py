@@ -11,27 +11,43 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from penlight._common.docstrings import example
+
 T = TypeVar("T")
 
 
+@example("issubclass(torch.distributed.DistError, RuntimeError)", "True")
 class DistError(RuntimeError):
     """An error of the distributed package."""
 
 
+@example("issubclass(torch.distributed.DistBackendError, RuntimeError)", "True")
 class DistBackendError(DistError):
     """An error of the communication backend."""
 
 
+@example("issubclass(torch.distributed.DistNetworkError, RuntimeError)", "True")
 class DistNetworkError(DistError):
     """A connection that could not be made, or was lost."""
 
 
 class DistStoreError(DistError):
-    """A store that did not answer in time."""
+    """A store that did not answer in time.
+
+    >>> import datetime
+    >>> torch.distributed.HashStore().wait(["key"], datetime.timedelta(milliseconds=1))
+    Traceback (most recent call last):
+    penlight.distributed._store.DistStoreError: Wait timeout
+    """
 
 
 class QueueEmptyError(DistStoreError):
-    """Raised when a store's queue is empty."""
+    """Raised when a store's queue is empty.
+
+    >>> torch.distributed.HashStore().queue_pop("jobs", block=False)
+    Traceback (most recent call last):
+    penlight.distributed._store.QueueEmptyError: queue is empty
+    """
 
 
 def _bytes(value: str | bytes) -> bytes:
@@ -106,6 +122,7 @@ class Table:
             return result
 
 
+@example("isinstance(torch.distributed.HashStore(), torch.distributed.Store)", "True")
 class Store:
     """A key-value table of bytes that processes share; the base class of all stores.
 
@@ -225,7 +242,12 @@ class Store:
 
 
 class HashStore(Store):
-    """A store within one process, for its threads."""
+    """A store within one process, for its threads.
+
+    >>> store = torch.distributed.HashStore()
+    >>> store.set("key", "value"); store.get("key")
+    b'value'
+    """
 
     def __init__(self) -> None:
         self._table = Table()
@@ -288,6 +310,7 @@ class PrefixStore(Store):
         return self._store.has_extended_api()
 
 
+@example("issubclass(torch.distributed.FileStore, torch.distributed.Store)", "True")
 class FileStore(Store):
     """A store in a file that all processes can read and write.
 
