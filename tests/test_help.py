@@ -22,7 +22,7 @@ SPACES = """
     . nn nn.functional nn.init nn.utils nn.utils.rnn nn.utils.parametrize nn.utils.parametrizations nn.utils.prune optim
     optim.lr_scheduler linalg fft special func autograd autograd.functional autograd.graph utils.data utils.checkpoint
     distributions distributions.constraints inspect signal.windows testing amp futures hub optimize distributed multiprocessing
-    multiprocessing.spawn profiler autograd.profiler
+    multiprocessing.spawn profiler autograd.profiler utils.data.datapipes.datapipe utils.data.datapipes.iter utils.data.datapipes.map
 """
 CLASSES = [
     torch.Tensor, torch.nn.Module, torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList,
