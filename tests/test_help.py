@@ -23,6 +23,7 @@ SPACES = """
     optim.lr_scheduler linalg fft special func autograd autograd.functional autograd.graph utils.data utils.checkpoint
     distributions distributions.constraints inspect signal.windows testing amp futures hub optimize distributed multiprocessing
     multiprocessing.spawn profiler autograd.profiler utils.data.datapipes.datapipe utils.data.datapipes.iter utils.data.datapipes.map
+    nn.parallel nn.attention nn.attention.bias optim.swa_utils overrides compiler cpu
 """
 CLASSES = [
     torch.Tensor, torch.nn.Module, torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList,

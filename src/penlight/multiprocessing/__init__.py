@@ -49,7 +49,7 @@ def get_sharing_strategy() -> str:
     return _strategy[0]
 
 
-@example('torch.multiprocessing.set_sharing_strategy("file_descriptor")', "")
+@example('torch.multiprocessing.set_sharing_strategy("file_descriptor")')
 def set_sharing_strategy(new_strategy: str) -> None:
     """Accepted: shared tensors travel by file descriptors in any case.
 
