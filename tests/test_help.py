@@ -29,6 +29,7 @@ CLASSES = [
     torch.Tensor, torch.nn.Module, torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList,
     torch.nn.ParameterDict, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torch.autograd.Function,
     torch.utils.data.DataLoader, torch.distributions.Distribution, torch.Generator, torch.inspect.Drawing,
+    torch.distributed.Store, torch.distributed.Work, torch.distributed.ProcessGroup,
 ]  # fmt: skip
 
 

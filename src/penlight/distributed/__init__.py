@@ -127,6 +127,8 @@ _PROVIDED = {
 }
 
 _explain({name: value for name, value in globals().items() if not isinstance(value, type)})
+for _class in (ProcessGroup, Store, Work):
+    _explain(vars(_class))
 __getattr__ = refuse(__name__, _WHY, _INSTEAD, _PROVIDED, files=("run",))
 
 

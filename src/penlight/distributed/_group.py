@@ -91,11 +91,15 @@ class Work:
         if self._future is not None and not self._future._done:
             self._complete(self._future)
 
+    @example_in_group(
+        "work = dist.all_reduce(torch.ones(2), async_op=True); done = work.wait(); work.is_completed()", "True"
+    )
     def is_completed(self) -> bool:
         """Whether it has ended, successfully or not."""
         self._group._progress()
         return self._done
 
+    @example_in_group("dist.all_reduce(torch.ones(2), async_op=True).wait()", "True")
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Wait until the operation has ended, and return True.
 
@@ -150,22 +154,41 @@ class Work:
         _abandoned.append(self)  # MPI may still write into its memory
         self._end(error)
 
+    @example_in_group(
+        "work = dist.all_reduce(torch.ones(2), async_op=True); done = work.wait(); work.is_success()", "True"
+    )
     def is_success(self) -> bool:
         """Whether it has ended without an error."""
         return self.is_completed() and self._error is None
 
+    @example_in_group("work = dist.all_reduce(torch.ones(2), async_op=True); done = work.wait(); work.exception()")
     def exception(self) -> Exception | None:
-        """The error that it ended with."""
+        """The error that it ended with.
+
+        Returns:
+            the error; None if there is none.
+        """
         return self._error
 
+    @example_in_group(
+        "work = dist.all_reduce(torch.ones(2), async_op=True); done = work.wait(); work.result()", "[tensor([1., 1.])]"
+    )
     def result(self) -> Any:
-        """The tensors that it has filled."""
+        """The tensors that it has filled.
+
+        Returns:
+            a list of tensors.
+        """
         return self._result
 
+    @example_in_group("dist.all_reduce(torch.ones(2), async_op=True).synchronize()")
     def synchronize(self) -> None:
         """Wait."""
         self.wait()
 
+    @example_in_group(
+        "if dist.get_world_size() == 2 and dist.get_rank() == 1: dist.irecv(torch.empty(2), src=0).source_rank()"
+    )
     def source_rank(self) -> int:
         """The rank that a receive came from."""
         source = getattr(self._request, "source", None)
@@ -177,8 +200,13 @@ class Work:
 
     _source_rank = source_rank
 
+    @example_in_group("dist.all_reduce(torch.ones(2), async_op=True).get_future().wait()", "[tensor([1., 1.])]")
     def get_future(self) -> Future[Any]:
-        """A future of the filled tensors. Waiting for it, or for a future derived from it, makes progress on this work."""
+        """A future of the filled tensors. Waiting for it, or for a future derived from it, makes progress on this work.
+
+        Returns:
+            a `torch.futures.Future`.
+        """
         if self._future is None:
             self._future = Future()
             self._future._drive = self._wait_quietly
@@ -229,6 +257,7 @@ def _translated(error: Exception) -> Exception:
 class ProcessGroup:
     """A set of ranks in which collectives run. `new_group` creates one; `group.WORLD` has all ranks."""
 
+    @example("torch.distributed.ProcessGroup.BackendType.GLOO.name", "'GLOO'")
     class BackendType(enum.Enum):
         """The kinds of engines."""
 
@@ -249,16 +278,23 @@ class ProcessGroup:
         self._latest: Request = DONE
         self._lock = threading.RLock()
 
+    @example_in_group("dist.group.WORLD.rank()", "0")
     def rank(self) -> int:
         """The rank of this process in the group."""
         return self._data.rank
 
+    @example_in_group("dist.group.WORLD.size()", "1")
     def size(self) -> int:
         """The number of ranks."""
         return self._data.size
 
+    @example_in_group("dist.group.WORLD.name()", "'gloo'")
     def name(self) -> str:
-        """The name of the engine."""
+        """The name of the engine.
+
+        Returns:
+            the name, as it was requested.
+        """
         return self._backend
 
     def _begin(
