@@ -51,6 +51,12 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether a mode is open here, or one of the arguments has a class that takes over functions.
 
+    Args:
+        relevant_args: the arguments that decide.
+
+    Returns:
+        True or False.
+
     >>> torch.overrides.has_torch_function((torch.ones(1), 2))
     False
     """
@@ -74,7 +80,24 @@ def has_torch_function_variadic(*args: Any) -> bool:
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Let the first class among the arguments that takes over functions do so; subclasses before their bases."""
+    """Let the first class among the arguments that takes over functions do so; subclasses before their bases.
+
+    Args:
+        public_api: the function.
+        relevant_args: the arguments that decide.
+        args, kwargs: its arguments.
+
+    Returns:
+        what that class's `__torch_function__` returns.
+
+    >>> class Loud(torch.Tensor):
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"{func.__name__} of {len(args)}"
+    >>> x = torch.ones(1).as_subclass(Loud)
+    >>> torch.overrides.handle_torch_function(torch.add, (x,), x, 1)
+    'add of 2'
+    """
     return _takeover.handle(public_api, _takeover.overriding(relevant_args), args, kwargs)
 
 
@@ -89,7 +112,24 @@ def _get_current_function_mode_stack() -> list[Any]:
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
-    """A decorator that lets a function be taken over; the dispatcher picks the arguments that decide."""
+    """A decorator that lets a function be taken over; the dispatcher picks the arguments that decide.
+
+    Args:
+        dispatcher: a function of the same arguments that returns those that decide.
+
+    Returns:
+        the decorator.
+
+    >>> class Loud(torch.Tensor):
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"{func.__name__} of {len(args)}"
+    >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(3), double(torch.ones(1).as_subclass(Loud))
+    (6, 'double of 1')
+    """
 
     def decorate(function: Any) -> Any:
         @functools.wraps(function)
@@ -107,6 +147,12 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
 def is_tensor_like(inp: Any) -> bool:
     """Whether this is a tensor, or of a class that takes over functions.
 
+    Args:
+        inp: anything.
+
+    Returns:
+        True or False.
+
     >>> torch.overrides.is_tensor_like(torch.ones(1)), torch.overrides.is_tensor_like(3)
     (True, False)
     """
@@ -115,6 +161,12 @@ def is_tensor_like(inp: Any) -> bool:
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether this is a method or property of Tensor.
+
+    Args:
+        func: a function.
+
+    Returns:
+        True or False.
 
     >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)
     True
@@ -125,6 +177,12 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
     """The public name of a function.
+
+    Args:
+        f: a function.
+
+    Returns:
+        the name; None if it cannot be taken over.
 
     >>> torch.overrides.resolve_name(torch.Tensor.shape.__get__)
     'torch.Tensor.shape.__get__'
@@ -137,6 +195,9 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions that can be taken over, by the namespace that they are in.
+
+    Returns:
+        a dict from modules and classes to lists of functions.
 
     >>> torch.add in torch.overrides.get_overridable_functions()[torch]
     True
@@ -154,6 +215,9 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 def get_ignored_functions() -> set[Callable[..., Any]]:
     """Functions of the main namespace that cannot be taken over.
 
+    Returns:
+        a set of functions.
+
     >>> torch.is_tensor in torch.overrides.get_ignored_functions()
     True
     """
@@ -165,6 +229,9 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     """What gives plain tensors also for instances of a subclass.
+
+    Returns:
+        a set of functions.
 
     >>> torch.Tensor.grad.__get__ in torch.overrides.get_default_nowrap_functions()
     True
@@ -221,7 +288,11 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 
 class enable_reentrant_dispatch:
-    """Accepted and without effect: there is no dispatcher below the functions."""
+    """Accepted and without effect: there is no dispatcher below the functions.
+
+    >>> with torch.overrides.enable_reentrant_dispatch():
+    ...     pass
+    """
 
     def __enter__(self) -> None:
         pass

@@ -20,6 +20,7 @@ from enum import Enum
 from types import ModuleType
 from typing import Any
 
+from penlight._common.docstrings import example
 from penlight._common.user_warnings import warn_user
 from penlight._refused import missing
 
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 
+@example("torch.profiler.ProfilerAction.RECORD.value", "2")
 class ProfilerAction(Enum):
     """What a profiler does during a step."""
 
@@ -58,8 +60,13 @@ class ProfilerAction(Enum):
 _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
+@example("torch.profiler.supported_activities()", "{<ProfilerActivity.CPU: 0>}")
 def supported_activities() -> set[Any]:
-    """What can be recorded: the CPU."""
+    """What can be recorded: the CPU.
+
+    Returns:
+        a set of `ProfilerActivity`.
+    """
     return {ProfilerActivity.CPU}
 
 
@@ -67,6 +74,17 @@ def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
     """A schedule for `profile`: in each cycle wait, warm up, then record; `repeat` cycles, or without end.
+
+    Args:
+        wait: how many steps to wait in each cycle.
+        warmup: how many steps to warm up after that.
+        active: how many steps to record after that.
+        repeat: how many cycles there are; 0 means without end.
+        skip_first: how many steps to skip before the first cycle.
+        skip_first_wait: whether the first cycle has no waiting.
+
+    Returns:
+        a function from the number of a step to a `ProfilerAction`.
 
     >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2)
     >>> [plan(step).name for step in range(4)]
@@ -100,7 +118,26 @@ def schedule(
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[Any], None]:
-    """An `on_trace_ready` that writes traces into a directory, one file for each cycle."""
+    """An `on_trace_ready` that writes traces into a directory, one file for each cycle.
+
+    Args:
+        dir_name: the directory; it is created if missing.
+        worker_name: the beginning of the file names; the host name and the process id, if it is not given.
+        use_gzip: whether to compress the files.
+        use_python_export: accepted and ignored.
+
+    Returns:
+        a function of the profile.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     handler = torch.profiler.tensorboard_trace_handler(folder, worker_name="a")
+    ...     with torch.profiler.profile(on_trace_ready=handler):
+    ...         y = torch.ones(2) + 1
+    ...     files = os.listdir(folder)
+    >>> len(files), files[0].startswith("a."), files[0].endswith(".pt.trace.json")
+    (1, True, True)
+    """
     import socket
 
     def write(prof: Any) -> None:
@@ -122,6 +159,18 @@ def _default_schedule_fn(_: int) -> ProfilerAction:
 
 class profile:
     """Records what ops run and how long they take, in the steps that a schedule chooses.
+
+    Args:
+        activities: accepted: only the CPU is there.
+        schedule: what to do in each step, as `schedule` makes it; without it everything is recorded.
+        on_trace_ready: a function that is called with the profile at the end of each cycle.
+        record_shapes: whether to record the shapes of the inputs.
+        profile_memory: whether to record the memory of the results.
+        with_stack: whether to record the lines of the program.
+        with_flops: whether to count the floating point operations of products, convolutions, `mul` and `add`.
+        with_modules, experimental_config, execution_trace_observer, acc_events, custom_trace_id_callback: accepted and
+            ignored.
+        use_cuda: deprecated, and ignored.
 
     >>> with torch.profiler.profile(record_shapes=True) as prof:
     ...     y = torch.ones(2, 2) @ torch.ones(2, 2)

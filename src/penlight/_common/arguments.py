@@ -164,6 +164,7 @@ gradient: what the pass begins with; None is 1 for a scalar
 grad_outputs, grad_tensors: what the pass begins with: a tensor like each output
 grid: where to sample, coordinates from -1 to 1 in the last dimension, x first
 group: the number of groups
+group.get_rank, group.get_world_size, group.get_backend, group.get_backend_config, group.get_process_group_ranks, group.destroy_process_group: the process group; the default group, if it is not given
 groups: how many groups of channels are convolved separately
 has_aux: the function also returns something that is not differentiated
 has_biases: whether there are two biases behind the two weights of each layer and direction in `params`

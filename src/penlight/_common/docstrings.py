@@ -22,8 +22,10 @@ def documented(summary: str, *example: str) -> str:
     return "\n".join((summary, "", *(margin + line for line in example), margin))
 
 
-def example(expression: str, result: str) -> Callable[[F], F]:
-    """Append an example to the docstring of a function or class: an expression, and its output.
+def example(
+    expression: str, result: str = "", before: tuple[str, ...] = (), after: tuple[str, ...] = ()
+) -> Callable[[F], F]:
+    """Append an example to the docstring of a function or class: an expression, its output, and the lines around them.
 
     >>> from penlight._common.docstrings import example
     >>> @example("torch.ones(1)", "tensor([1.])")
@@ -35,7 +37,8 @@ def example(expression: str, result: str) -> Callable[[F], F]:
 
     def documents(function: F) -> F:
         if function.__doc__ is not None:
-            function.__doc__ = documented(function.__doc__.rstrip(), f">>> {expression}", result)
+            lines = (*before, f">>> {expression}", *result.splitlines(), *after)
+            function.__doc__ = documented(function.__doc__.rstrip(), *lines)
         return function
 
     return documents

@@ -373,6 +373,7 @@ _BY_ANNOTATION = {
     "bool": "True or False",
     "int": "an integer",
     "Self": "itself",
+    "Work | None": "with `async_op` a `Work`, otherwise None",
     "_M": "the module itself",
     "RemovableHandle": "a handle, whose `remove()` takes the hook away again",
     "Iterator[None]": "a context manager",

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
+from .._common.docstrings import example
 from .._common.user_warnings import is_ours
 from ..ops.machinery.aten import overload_of
 from ..ops.machinery.dispatch import op_watchers
@@ -126,6 +127,16 @@ def _stack() -> list[str]:
 class profile:
     """Inside this context, every op is timed.
 
+    Args:
+        enabled: whether to record at all.
+        record_shapes: whether to record the shapes of the inputs.
+        with_flops: whether to count the floating point operations of products, convolutions, `mul` and `add`.
+        profile_memory: whether to record the memory of the results.
+        with_stack: whether to record the lines of the program.
+        use_cuda, use_device, use_kineto, use_cpu, with_modules, experimental_config, acc_events,
+            custom_trace_id_callback, post_processing_timeout_s, activity_filters: accepted and ignored: only the CPU is
+            there.
+
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.profiler.profile() as prof:
     ...     x.exp().sum().backward()
@@ -234,6 +245,10 @@ class profile:
 class record_function:
     """A block (or, as a decorator, each call of a function) that appears under this name in a profile.
 
+    Args:
+        name: the name.
+        args: accepted and ignored.
+
     >>> with torch.autograd.profiler.profile() as prof, torch.autograd.profiler.record_function("my block"):
     ...     y = torch.ones(2) * 3
     >>> [event.key for event in prof.key_averages()]
@@ -268,7 +283,15 @@ class record_function:
 
 
 class emit_itt:
-    """Reports each op to Intel's VTune; without VTune it does nothing."""
+    """Reports each op to Intel's VTune; without VTune it does nothing.
+
+    Args:
+        enabled: whether to do anything.
+        record_shapes: accepted and ignored.
+
+    >>> with torch.autograd.profiler.emit_itt():
+    ...     y = torch.ones(2) + 1
+    """
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
         self.enabled, self.record_shapes, self.entered = enabled, record_shapes, False
@@ -286,7 +309,15 @@ class emit_itt:
 
 
 class emit_nvtx:
-    """Reports each op to NVIDIA's profilers; there is no CUDA here, so entering it raises."""
+    """Reports each op to NVIDIA's profilers; there is no CUDA here, so entering it raises.
+
+    Args:
+        enabled: whether to do anything.
+        record_shapes: accepted and ignored.
+
+    >>> with torch.autograd.profiler.emit_nvtx(enabled=False):
+    ...     y = torch.ones(2) + 1
+    """
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
         self.enabled, self.record_shapes = enabled, record_shapes
@@ -301,24 +332,58 @@ class emit_nvtx:
 
 
 def load_nvprof(path: str) -> EventList:
-    """Events from an nvprof file."""
+    """Events from an nvprof file: not supported, because nothing here writes such files.
+
+    Args:
+        path: the file.
+
+    Returns:
+        nothing: it raises.
+
+    >>> torch.autograd.profiler.load_nvprof("trace")
+    Traceback (most recent call last):
+    NotImplementedError: nvprof traces come from CUDA, which there is none of here; use export_chrome_trace instead
+    """
     return EventList(parse_nvprof_trace(path))
 
 
 def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
-    """Events from an nvprof file: not supported, because nothing here writes such files."""
+    """Events from an nvprof file: not supported, because nothing here writes such files.
+
+    Args:
+        path: the file.
+
+    Returns:
+        nothing: it raises.
+
+    >>> torch.autograd.profiler.parse_nvprof_trace("trace")
+    Traceback (most recent call last):
+    NotImplementedError: nvprof traces come from CUDA, which there is none of here; use export_chrome_trace instead
+    """
     raise NotImplementedError(
         "nvprof traces come from CUDA, which there is none of here; use export_chrome_trace instead"
     )
 
 
+@example("torch.profiler.kineto_available()", "False")
 def kineto_available() -> bool:
-    """Whether PyTorch's tracing library is available."""
+    """Whether PyTorch's tracing library is available.
+
+    Returns:
+        False
+    """
     return False
 
 
 class EnforceUnique:
-    """Raises if a key is seen more than once."""
+    """Raises if a key is seen more than once.
+
+    >>> seen = torch.autograd.profiler.EnforceUnique()
+    >>> seen.see("a", 1)
+    >>> seen.see("a", 1)
+    Traceback (most recent call last):
+    RuntimeError: duplicate key: ('a', 1)
+    """
 
     def __init__(self) -> None:
         self.seen: set[Any] = set()
@@ -330,7 +395,14 @@ class EnforceUnique:
 
 
 class KinetoStepTracker:
-    """Counts steps that several parts of a program report; the current step is the highest count."""
+    """Counts steps that several parts of a program report; the current step is the highest count.
+
+    >>> steps = torch.autograd.profiler.KinetoStepTracker
+    >>> before = steps.current_step()
+    >>> steps.init_step_count("my optimizer")
+    >>> steps.increment_step("my optimizer") - before, steps.erase_step_count("my optimizer")
+    (1, True)
+    """
 
     _current_step = 0
     _step_dict: dict[str, int] = {}

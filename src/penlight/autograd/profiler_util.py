@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
 
+from .._common.docstrings import example
 from ..tensor import Tensor
 
 MEMORY_EVENT_NAME = "[memory]"
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
 
 
+@example("torch.profiler.DeviceType.CPU", "<DeviceType.CPU: 0>")
 class DeviceType(Enum):
     """Where an event happened."""
 
@@ -25,6 +27,7 @@ class DeviceType(Enum):
         return f"<DeviceType.{self.name}: {self.value}>"
 
 
+@example("torch.profiler.ProfilerActivity.CPU", "<ProfilerActivity.CPU: 0>")
 class ProfilerActivity(Enum):
     """What a profile records: always the CPU here."""
 
@@ -39,6 +42,7 @@ class ProfilerActivity(Enum):
         return f"<ProfilerActivity.{self.name}: {self.value}>"
 
 
+@example("torch.autograd.profiler.ProfilerState.CPU.value", "1")
 class ProfilerState(Enum):
     """How a profile runs."""
 
@@ -67,8 +71,13 @@ class Kernel(NamedTuple):
     duration: int
 
 
+@example("list(torch.autograd.profiler.MemRecordsAcc([]).in_interval(0, 1))", "[]")
 class MemRecordsAcc:
-    """Memory records by time."""
+    """Memory records by time.
+
+    Args:
+        mem_records: the records, each a tuple that begins with an event.
+    """
 
     def __init__(self, mem_records: list[Any]) -> None:
         self._mem_records = mem_records
@@ -138,7 +147,22 @@ class FormattedTimesMixin:
 
 
 class FunctionEvent(FormattedTimesMixin):
-    """One call: of an op, of a node in backward, or of a `record_function` block."""
+    """One call: of an op, of a node in backward, or of a `record_function` block.
+
+    Args:
+        id: its number.
+        name: what was called.
+        thread: the number of the thread.
+        start_us: the start in microseconds.
+        scope: what kind of call it is.
+        is_user_annotation: whether it is a `record_function` block.
+
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     y = torch.ones(2) + 1
+    >>> event = prof.function_events[-1]
+    >>> type(event).__name__, event.name
+    ('FunctionEvent', 'aten::add')
+    """
 
     def __init__(
         self, id: int, name: str, thread: int, start_us: float, *, scope: int = 0, is_user_annotation: bool = False
@@ -223,7 +247,17 @@ class FunctionEventAvg(FormattedTimesMixin):
 
 
 class EventList(list[Any]):
-    """The events of a profile, or averages of them."""
+    """The events of a profile, or averages of them.
+
+    Args:
+        events: the events.
+        profile_memory, with_flops: what the table shows.
+
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     y = torch.ones(2) + 1
+    >>> [event.key for event in prof.function_events.key_averages()][-1]
+    'aten::add'
+    """
 
     def __init__(self, events: Iterable[Any] = (), *, profile_memory: bool = False, with_flops: bool = False) -> None:
         super().__init__(events)

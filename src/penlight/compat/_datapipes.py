@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import fnmatch
+import functools
 import itertools
 import os
 import random
@@ -16,8 +17,16 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 import penlight
+from penlight._common.docstrings import example
 from penlight._common.user_warnings import warn_user
 from penlight.utils.data import Dataset, IterableDataset, SequentialSampler, default_collate
+
+example_of_stream = functools.partial(
+    example, before=(">>> from penlight.utils.data.datapipes.iter import IterableWrapper",)
+)
+example_of_map = functools.partial(
+    example, before=(">>> from penlight.utils.data.datapipes.map import SequenceWrapper",)
+)
 
 
 class _Pipe:
@@ -51,6 +60,7 @@ class _Pipe:
     __str__ = __repr__
 
 
+@example_of_stream("isinstance(IterableWrapper([1]), torch.utils.data.IterDataPipe)", "True")
 class IterDataPipe(_Pipe, IterableDataset[Any]):
     """A stream of samples with the methods of `functions`."""
 
@@ -63,18 +73,21 @@ class IterDataPipe(_Pipe, IterableDataset[Any]):
         """Not called by Penlight: each new iterator starts from the beginning."""
 
 
+@example_of_map("isinstance(SequenceWrapper([1]), torch.utils.data.MapDataPipe)", "True")
 class MapDataPipe(_Pipe, Dataset[Any]):
     """A map from keys to samples with the methods of `functions`."""
 
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}
 
 
+@example("issubclass(torch.utils.data.DFIterDataPipe, torch.utils.data.IterDataPipe)", "True")
 class DFIterDataPipe(IterDataPipe):
     """A placeholder: Penlight has no pipes of data frames."""
 
 
+@example('torch.utils.data.DataChunk([1, 2]).as_str("> ")', "'> [1, 2]'")
 class DataChunk(list[Any]):
-    """A batch of samples."""
+    """A batch of samples: the list of `items`."""
 
     def __init__(self, items: Iterable[Any]) -> None:
         super().__init__(items)
@@ -90,7 +103,20 @@ class DataChunk(list[Any]):
 
 
 class functional_datapipe:
-    """A class decorator that registers a pipe as a method of this name of all pipes of its kind."""
+    """A class decorator that registers a pipe as the method `name` of all pipes of its kind; `enable_df_api_tracing` is ignored.
+
+    >>> from penlight.utils.data import IterDataPipe, functional_datapipe
+    >>> from penlight.utils.data.datapipes.iter import IterableWrapper
+    >>> @functional_datapipe("twice")
+    ... class Twice(IterDataPipe):
+    ...     def __init__(self, source):
+    ...         self.source = source
+    ...     def __iter__(self):
+    ...         return (sample for sample in self.source for _ in range(2))
+    >>> list(IterableWrapper([1, 2]).twice())
+    [1, 1, 2, 2]
+    >>> del IterDataPipe.functions["twice"]
+    """
 
     def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
         self.name = name
@@ -124,8 +150,9 @@ class _AsLong(_Over):
         return _sized(self, self.datapipe)
 
 
+@example_of_stream("list(IterableWrapper([1, 2]))", "[1, 2]")
 class IterableWrapperIterDataPipe(IterDataPipe):
-    """The samples of an iterable, which is copied for each pass if `deepcopy` is set."""
+    """The samples of `iterable`, which is copied for each pass if `deepcopy` is set."""
 
     def __init__(self, iterable: Iterable[Any], deepcopy: bool = True) -> None:
         self.iterable, self.deepcopy = iterable, deepcopy
@@ -145,9 +172,10 @@ class IterableWrapperIterDataPipe(IterDataPipe):
         return len(self.iterable)  # type: ignore[arg-type]
 
 
+@example_of_stream("list(IterableWrapper([1, 2]).map(lambda sample: 10 * sample))", "[10, 20]")
 @functional_datapipe("map")
 class MapperIterDataPipe(_AsLong):
-    """Applies a function to each sample, or to its columns `input_col`; the result replaces column `output_col`."""
+    """Applies the function `fn` to each sample of `datapipe`, or to its columns `input_col`; the result replaces column `output_col`."""
 
     def __init__(self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None) -> None:
         if input_col is None and output_col is not None:
@@ -177,17 +205,19 @@ class MapperIterDataPipe(_AsLong):
         return map(self._apply, self.datapipe)
 
 
+@example_of_stream("list(IterableWrapper([[1, 2], [3, 4]]).collate())", "[tensor([1, 2]), tensor([3, 4])]")
 @functional_datapipe("collate")
 class CollatorIterDataPipe(MapperIterDataPipe):
-    """Collates batches into tensors."""
+    """Collates the batches of `datapipe` into tensors by `conversion`, or by `collate_fn`."""
 
     def __init__(self, datapipe: Any, conversion: Any = default_collate, collate_fn: Any = None) -> None:
         super().__init__(datapipe, conversion if collate_fn is None else collate_fn)
 
 
+@example_of_stream("list(IterableWrapper(range(4)).filter(lambda sample: sample > 1))", "[2, 3]")
 @functional_datapipe("filter")
 class FilterIterDataPipe(_Over):
-    """The samples for which a predicate of the sample, or of a column, is true."""
+    """The samples of `datapipe` for which the predicate `filter_fn` of the sample, or of its columns `input_col`, is true."""
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:
         super().__init__(datapipe)
@@ -207,9 +237,10 @@ class FilterIterDataPipe(_Over):
                 yield sample
 
 
+@example_of_stream("list(IterableWrapper(range(3)).batch(2))", "[[0, 1], [2]]")
 @functional_datapipe("batch")
 class BatcherIterDataPipe(_Over):
-    """Batches of samples."""
+    """Batches of `batch_size` samples of `datapipe`, as instances of `wrapper_class`; `drop_last` leaves out a last one that is not full."""
 
     def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk) -> None:
         if batch_size <= 0:
@@ -228,9 +259,10 @@ class BatcherIterDataPipe(_Over):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
+@example_of_stream("list(IterableWrapper([[0, 1], [2]]).unbatch())", "[0, 1, 2]")
 @functional_datapipe("unbatch")
 class UnBatcherIterDataPipe(_Over):
-    """The samples of batches, `unbatch_level` deep; -1: all the way down."""
+    """The samples of the batches of `datapipe`, `unbatch_level` deep; -1: all the way down."""
 
     def __init__(self, datapipe: Any, unbatch_level: int = 1) -> None:
         super().__init__(datapipe)
@@ -252,9 +284,13 @@ class UnBatcherIterDataPipe(_Over):
             yield from self._dive(element, self.unbatch_level)
 
 
+@example_of_stream("sorted(IterableWrapper(range(3)).shuffle())", "[0, 1, 2]")
 @functional_datapipe("shuffle")
 class ShufflerIterDataPipe(_AsLong):
-    """Shuffles samples: each is drawn from a buffer of upcoming samples."""
+    """Shuffles the samples of `datapipe`: each is drawn from a buffer of `buffer_size` upcoming samples.
+
+    Batches are opened first, `unbatch_level` deep.
+    """
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
         if buffer_size <= 0:
@@ -294,8 +330,9 @@ def _drawn_seed() -> int:
     return int(penlight.empty((), dtype=penlight.int64).random_().item())
 
 
+@example_of_stream('list(torch.utils.data.datapipes.iter.Sampler(IterableWrapper("abc")))', "[0, 1, 2]")
 class SamplerIterDataPipe(_Over):
-    """Samples of a map in the order of a sampler."""
+    """The indices into `datapipe` in the order of `sampler`, a class that is called with `sampler_args` and `sampler_kwargs`."""
 
     def __init__(self, datapipe: Any, sampler: Any = SequentialSampler, sampler_args: Any = None, sampler_kwargs: Any = None) -> None:  # fmt: skip
         super().__init__(datapipe)
@@ -308,9 +345,10 @@ class SamplerIterDataPipe(_Over):
         return _sized(self, self.sampler)
 
 
+@example_of_stream("list(IterableWrapper([1]).concat(IterableWrapper([2])))", "[1, 2]")
 @functional_datapipe("concat")
 class ConcaterIterDataPipe(IterDataPipe):
-    """Concatenates several streams."""
+    """Concatenates several streams, `datapipes`."""
 
     def __init__(self, *datapipes: Any) -> None:
         self.datapipes = _pipes(datapipes, IterDataPipe)
@@ -322,9 +360,10 @@ class ConcaterIterDataPipe(IterDataPipe):
         return sum(_sized(self, pipe) for pipe in self.datapipes)
 
 
+@example_of_stream('list(IterableWrapper([1, 2]).zip(IterableWrapper("ab")))', "[(1, 'a'), (2, 'b')]")
 @functional_datapipe("zip")
 class ZipperIterDataPipe(ConcaterIterDataPipe):
-    """Tuples with one sample of each stream, until the shortest ends."""
+    """Tuples with one sample of each of `datapipes`, until the shortest ends."""
 
     def __iter__(self) -> Iterator[Any]:
         return zip(*self.datapipes)
@@ -333,9 +372,10 @@ class ZipperIterDataPipe(ConcaterIterDataPipe):
         return min(_sized(self, pipe) for pipe in self.datapipes)
 
 
+@example_of_stream('list(IterableWrapper([1, 2]).mux(IterableWrapper("ab")))', "[1, 'a', 2, 'b']")
 @functional_datapipe("mux")
 class MultiplexerIterDataPipe(ZipperIterDataPipe):
-    """One sample of each stream in turn, until the shortest ends."""
+    """One sample of each of `datapipes` in turn, until the shortest ends."""
 
     def __iter__(self) -> Iterator[Any]:
         return itertools.chain.from_iterable(zip(*self.datapipes))
@@ -396,18 +436,32 @@ class _ChildDataPipe(IterDataPipe):
         return _sized(self, self.shared.source if self.sized else None)
 
 
+@example_of_stream("[list(fork) for fork in IterableWrapper([1, 2]).fork(num_instances=2)]", "[[1, 2], [1, 2]]")
 def ForkerIterDataPipe(datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: str | None = None) -> Any:
-    """Several streams with the same samples."""
+    """Several streams with the same samples, those of `datapipe`; `buffer_size` is how far one may be ahead, and `copy` is ignored.
+
+    Returns:
+        a list of `num_instances` streams.
+    """
     if num_instances < 1:
         raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
     shared = _Shared("ForkerIterDataPipe", datapipe, num_instances, buffer_size, lambda sample: range(num_instances))
     return [datapipe] if num_instances == 1 else [_ChildDataPipe(shared, i, True) for i in range(num_instances)]
 
 
+@example_of_stream(
+    "[list(part) for part in IterableWrapper(range(4)).demux(2, lambda sample: sample % 2)]", "[[0, 2], [1, 3]]"
+)
 def DemultiplexerIterDataPipe(
     datapipe: Any, num_instances: int, classifier_fn: Callable[[Any], Any], drop_none: bool = False, buffer_size: int = 1000
 ) -> Any:  # fmt: skip
-    """Splits a stream into several: a function selects the output of each sample."""
+    """Splits `datapipe` into several streams: `classifier_fn` gives the number of the stream for a sample, or None with `drop_none`.
+
+    `buffer_size` is how many samples may wait.
+
+    Returns:
+        a list of `num_instances` streams.
+    """
     if num_instances < 1:
         raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
 
@@ -425,9 +479,19 @@ def DemultiplexerIterDataPipe(
     return [_ChildDataPipe(shared, i, False) for i in range(num_instances)]
 
 
+@example_of_stream("list(IterableWrapper(range(4)).groupby(lambda sample: sample % 2))", "[[0, 2], [1, 3]]")
 @functional_datapipe("groupby")
 class GrouperIterDataPipe(_Over):
-    """Batches of samples with the same key."""
+    """Batches of samples of `datapipe` with the same key.
+
+    Args:
+        group_key_fn: a function that gives the key of a sample.
+        keep_key: whether to give pairs of a key and a batch.
+        buffer_size: how many samples are kept; then the largest group is given.
+        group_size: the size of a full group; without it groups are as large as they become.
+        guaranteed_group_size: the least size of a group that is given before it is full.
+        drop_remaining: leave out groups that are smaller, instead of an error.
+    """
 
     def __init__(
         self, datapipe: Any, group_key_fn: Callable[[Any], Any], *, keep_key: bool = False, buffer_size: int = 10000,
@@ -464,9 +528,10 @@ class GrouperIterDataPipe(_Over):
         return (key, batch) if self.keep_key else batch
 
 
+@example_of_stream("list(IterableWrapper(range(3)).sharding_filter())", "[0, 1, 2]")
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(_Over):
-    """Every `num_of_instances`-th sample: those of this instance."""
+    """Every n-th sample of `datapipe`: those of this one of n instances, which `apply_sharding` sets."""
 
     num_of_instances, instance_id = 1, 0
 
@@ -486,7 +551,19 @@ class ShardingFilterIterDataPipe(_Over):
 
 @functional_datapipe("list_files")
 class FileListerIterDataPipe(IterDataPipe):
-    """The paths of the files in directories whose names match one of the masks."""
+    """The paths of the files in `root`, a directory or several, whose names match one of `masks`.
+
+    With `recursive` also in the directories below, with `abspath` as absolute paths; `length` is the length of the stream, and
+    `non_deterministic` is ignored.
+
+    >>> import os, tempfile
+    >>> from penlight.utils.data.datapipes.iter import FileLister
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     open(os.path.join(folder, "a.txt"), "w").close()
+    ...     files = [os.path.basename(path) for path in FileLister(folder, "*.txt")]
+    >>> files
+    ['a.txt']
+    """
 
     def __init__(
         self, root: Any = ".", masks: Any = "", *, recursive: bool = False, abspath: bool = False, non_deterministic: bool = False,
@@ -512,7 +589,17 @@ class FileListerIterDataPipe(IterDataPipe):
 
 @functional_datapipe("open_files")
 class FileOpenerIterDataPipe(_Over):
-    """Pairs of a path and its open file."""
+    """Pairs of a path of `datapipe` and its file, opened with `mode` and `encoding`; `length` is the length of the stream.
+
+    >>> import os, tempfile
+    >>> from penlight.utils.data.datapipes.iter import FileLister
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(os.path.join(folder, "a.txt"), "w") as file:
+    ...         count = file.write("words")
+    ...     words = [data for path, data in FileLister(folder).open_files().read_from_stream()]
+    >>> words
+    ['words']
+    """
 
     def __init__(self, datapipe: Any, mode: str = "r", encoding: str | None = None, length: int = -1) -> None:
         if mode not in ("b", "t", "rb", "rt", "r"):
@@ -528,9 +615,13 @@ class FileOpenerIterDataPipe(_Over):
         return _sized(self, None if self.length == -1 else range(self.length))
 
 
+@example_of_stream(
+    'import io; list(IterableWrapper([("a", io.StringIO("words"))], deepcopy=False).read_from_stream(chunk=3))',
+    "[('a', 'wor'), ('a', 'ds')]",
+)
 @functional_datapipe("read_from_stream")
 class StreamReaderIterDataPipe(_Over):
-    """Pairs of a name and the contents of its stream, all at once or in chunks."""
+    """Pairs of a name and the contents of its stream, from such pairs in `datapipe`, all at once or `chunk` characters at a time."""
 
     def __init__(self, datapipe: Any, chunk: int | None = None) -> None:
         super().__init__(datapipe)
@@ -543,8 +634,9 @@ class StreamReaderIterDataPipe(_Over):
             stream.close()
 
 
+@example_of_map('SequenceWrapper(["a", "b"])[1]', "'b'")
 class SequenceWrapperMapDataPipe(MapDataPipe):
-    """The samples of a sequence or a dict."""
+    """The samples of `sequence`, a sequence or a dict, which is copied if `deepcopy` is set."""
 
     def __init__(self, sequence: Any, deepcopy: bool = True) -> None:
         self.sequence = copy.deepcopy(sequence) if deepcopy else sequence
@@ -556,9 +648,10 @@ class SequenceWrapperMapDataPipe(MapDataPipe):
         return len(self.sequence)
 
 
+@example_of_map("SequenceWrapper([1, 2]).map(lambda sample: 10 * sample)[1]", "20")
 @functional_datapipe("map")
 class MapperMapDataPipe(MapDataPipe):
-    """Applies a function to each sample."""
+    """Applies the function `fn` to each sample of `datapipe`."""
 
     def __init__(self, datapipe: Any, fn: Callable[..., Any] = lambda sample: sample) -> None:
         self.datapipe, self.fn = datapipe, fn
@@ -570,9 +663,10 @@ class MapperMapDataPipe(MapDataPipe):
         return len(self.datapipe)
 
 
+@example_of_map("SequenceWrapper([1, 2, 3]).batch(2)[0]", "[1, 2]")
 @functional_datapipe("batch")
 class BatcherMapDataPipe(MapDataPipe):
-    """Batches of samples."""
+    """Batches of `batch_size` samples of `datapipe`, as instances of `wrapper_class`; `drop_last` leaves out a last one that is not full."""
 
     def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk) -> None:
         if batch_size <= 0:
@@ -592,9 +686,10 @@ class BatcherMapDataPipe(MapDataPipe):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
+@example_of_map("SequenceWrapper([1]).concat(SequenceWrapper([2]))[1]", "2")
 @functional_datapipe("concat")
 class ConcaterMapDataPipe(MapDataPipe):
-    """Concatenates several maps with integer keys."""
+    """Concatenates several maps with integer keys, `datapipes`."""
 
     def __init__(self, *datapipes: Any) -> None:
         self.datapipes = _pipes(datapipes, MapDataPipe)
@@ -611,9 +706,10 @@ class ConcaterMapDataPipe(MapDataPipe):
         return sum(map(len, self.datapipes))
 
 
+@example_of_map('SequenceWrapper([1, 2]).zip(SequenceWrapper("ab"))[1]', "(2, 'b')")
 @functional_datapipe("zip")
 class ZipperMapDataPipe(ConcaterMapDataPipe):
-    """Tuples with one sample of each map."""
+    """Tuples with one sample of each of `datapipes`."""
 
     def __getitem__(self, index: Any) -> Any:
         return tuple(pipe[index] for pipe in self.datapipes)
@@ -622,8 +718,13 @@ class ZipperMapDataPipe(ConcaterMapDataPipe):
         return min(map(len, self.datapipes))
 
 
+@example_of_map("sorted(SequenceWrapper([1, 2]).shuffle())", "[1, 2]")
 def _shuffled_map(datapipe: Any, *, indices: list[Any] | None = None) -> Any:
-    """The samples of a map in random order, as a stream."""
+    """The samples of `datapipe`, a map with the keys `indices`, in random order.
+
+    Returns:
+        a stream.
+    """
     keys = list(range(len(datapipe))) if indices is None else indices
     return _ShuffledMap(datapipe, keys)
 
@@ -644,12 +745,24 @@ MapDataPipe.register_function("shuffle", _shuffled_map)
 
 
 def non_deterministic(arg: Any) -> Any:
-    """Accepted as a decorator of pipes whose order varies."""
+    """Accepted as a decorator of pipes whose order varies: with or without `arg`, the class is unchanged.
+
+    Returns:
+        the class, or a decorator that returns its class.
+
+    >>> @torch.utils.data.non_deterministic
+    ... class Pipe(torch.utils.data.IterDataPipe):
+    ...     pass
+    """
     return arg if isinstance(arg, type) else lambda cls: cls
 
 
 class guaranteed_datapipes_determinism:
-    """Accepted without effect: no pipe here checks for determinism."""
+    """Accepted without effect: no pipe here checks for determinism.
+
+    >>> with torch.utils.data.guaranteed_datapipes_determinism():
+    ...     pass
+    """
 
     def __init__(self) -> None:
         pass
@@ -662,11 +775,20 @@ class guaranteed_datapipes_determinism:
 
 
 class runtime_validation_disabled(guaranteed_datapipes_determinism):
-    """Accepted without effect: the types of samples are not checked."""
+    """Accepted without effect: the types of samples are not checked.
+
+    >>> with torch.utils.data.runtime_validation_disabled():
+    ...     pass
+    """
 
 
+@example('torch.utils.data.argument_validation(len)("abc")', "3")
 def argument_validation(f: Any) -> Any:
-    """Returns its function: the types of arguments are not checked."""
+    """Returns the function `f`: the types of its arguments are not checked.
+
+    Returns:
+        the function.
+    """
     return f
 
 

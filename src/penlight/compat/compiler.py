@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from penlight import creation
+from penlight._common.docstrings import example
 from penlight._common.user_warnings import warn_once
-from penlight.creation import from_numpy
 from penlight.nn import Module
 from penlight.tensor import Tensor
 
@@ -66,8 +67,13 @@ def _compiled(model: Any, disable: bool) -> Any:
     return OptimizedModule(model) if isinstance(model, Module) and not disable else model
 
 
+@example("torch.compiler.OptimizedModule(torch.nn.ReLU())(torch.tensor([-1.0, 1.0]))", "tensor([0., 1.])")
 class OptimizedModule(Module):
-    """The result of `torch.compile` for a module. It forwards attributes to `_orig_mod`, which prefixes its names in a state dict."""
+    """The result of `torch.compile` for a module. It forwards attributes to `_orig_mod`, which prefixes its names in a state dict.
+
+    Args:
+        mod: the module.
+    """
 
     __module__ = "penlight._dynamo.eval_frame"  # PyTorch's module of this class
 
@@ -105,73 +111,162 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     return (true_fn if pred else false_fn)(*operands)
 
 
+@example("torch.compiler.is_compiling()", "False")
 def is_compiling() -> bool:
-    """False: nothing is compiled."""
+    """False: nothing is compiled.
+
+    Returns:
+        False
+    """
     return False
 
 
+@example("torch.compiler.is_dynamo_compiling()", "False")
 def is_dynamo_compiling() -> bool:
-    """False: nothing is compiled."""
+    """False: nothing is compiled.
+
+    Returns:
+        False
+    """
     return False
 
 
+@example("torch.compiler.is_exporting()", "False")
 def is_exporting() -> bool:
-    """False: nothing is exported."""
+    """False: nothing is exported.
+
+    Returns:
+        False
+    """
     return False
 
 
+@example("torch.compiler.reset()")
 def reset() -> None:
-    """Without effect: nothing was compiled."""
+    """Without effect: nothing was compiled.
+
+    Returns:
+        None
+    """
 
 
+@example("torch.compiler.list_backends()", "[]")
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """The available compilers: none."""
+    """The available compilers: none.
+
+    Args:
+        exclude_tags: accepted and ignored.
+
+    Returns:
+        an empty list.
+    """
     return []
 
 
+@example("torch.compiler.disable(abs)(-1)", "1")
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function itself: nothing is compiled anyway. Also a decorator, with and without arguments."""
+    """The function itself: nothing is compiled anyway. Also a decorator, with and without arguments.
+
+    Args:
+        fn: the function; None makes a decorator.
+        recursive, reason: accepted and ignored.
+
+    Returns:
+        the function, or a decorator that returns its function.
+    """
     return (lambda function: function) if fn is None else fn
 
 
+@example("torch.compiler.allow_in_graph(abs)(-1)", "1")
 def allow_in_graph(fn: Any) -> Any:
-    """The function itself."""
+    """The function itself.
+
+    Args:
+        fn: the function.
+
+    Returns:
+        the function.
+    """
     return fn
 
 
+@example("torch.compiler.assume_constant_result(abs)(-1)", "1")
 def assume_constant_result(fn: Any) -> Any:
-    """The function itself."""
+    """The function itself.
+
+    Args:
+        fn: the function.
+
+    Returns:
+        the function.
+    """
     return fn
 
 
+@example('torch.compiler.substitute_in_graph(abs)(len)("ab")', "2")
 def substitute_in_graph(original_fn: Any, **options: Any) -> Any:
-    """A decorator that returns its function."""
+    """A decorator that returns its function.
+
+    Args:
+        original_fn: accepted and ignored, as are all options.
+
+    Returns:
+        the decorator.
+    """
     return lambda function: function
 
 
+@example("torch.compiler.nested_compile_region(abs)(-1)", "1")
 def nested_compile_region(fn: Any = None, **options: Any) -> Any:
-    """The function itself."""
+    """The function itself.
+
+    Args:
+        fn: the function; None makes a decorator.
+
+    Returns:
+        the function, or a decorator that returns its function.
+    """
     return (lambda function: function) if fn is None else fn
 
 
+@example("torch.compiler.wrap_numpy(lambda array: array + 1)(torch.ones(1))", "tensor([2.])")
 def wrap_numpy(fn: Any) -> Any:
-    """Wrap a function of ndarrays as one of tensors, outside of the graph."""
+    """Wrap a function of ndarrays as one of tensors, outside of the graph.
+
+    Args:
+        fn: the function.
+
+    Returns:
+        a function of tensors.
+    """
 
     @wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         arrays = [a.numpy(force=True) if isinstance(a, Tensor) else a for a in args]
         result = fn(*arrays, **kwargs)
-        return from_numpy(result) if isinstance(result, np.ndarray) else result
+        return creation.from_numpy(result) if isinstance(result, np.ndarray) else result
 
     return wrapped
 
 
+@example("torch.compiler.cudagraph_mark_step_begin()")
 def cudagraph_mark_step_begin() -> None:
-    """Without effect."""
+    """Without effect.
+
+    Returns:
+        None
+    """
 
 
 class set_stance:
-    """Set how compiled functions behave, as a call, a context or a decorator: without effect."""
+    """Set how compiled functions behave, as a call, a context or a decorator: without effect.
+
+    Args:
+        stance, skip_guard_eval_unsafe, force_backend: accepted and ignored.
+
+    >>> with torch.compiler.set_stance("force_eager"):
+    ...     pass
+    """
 
     def __init__(
         self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None

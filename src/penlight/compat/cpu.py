@@ -10,37 +10,57 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from penlight._common.arguments import explain as _explain
+from penlight._common.docstrings import example
 from penlight._refused import missing
 
 __path__: list[str] = []  # `cpu.amp` is a row of the table
 
 
+@example("torch.cpu.is_available()", "True")
 def is_available() -> bool:
     """True."""
     return True
 
 
+@example("torch.cpu.is_initialized()", "True")
 def is_initialized() -> bool:
     """True."""
     return True
 
 
+@example("torch.cpu.device_count()", "1")
 def device_count() -> int:
     """1."""
     return 1
 
 
+@example("torch.cpu.current_device()", "'cpu'")
 def current_device() -> str:
-    """The CPU."""
+    """The CPU.
+
+    Returns:
+        its name.
+    """
     return "cpu"
 
 
+@example('torch.cpu.set_device("cpu")')
 def set_device(device: Any) -> None:
-    """Without effect."""
+    """Without effect.
+
+    Args:
+        device: accepted and ignored.
+    """
 
 
+@example("torch.cpu.synchronize()")
 def synchronize(device: Any = None) -> None:
-    """Without effect: an operation is done when its function returns."""
+    """Without effect: an operation is done when its function returns.
+
+    Args:
+        device: accepted and ignored.
+    """
 
 
 class Stream:
@@ -86,13 +106,22 @@ class Event:
 _stream = Stream()
 
 
+@example("torch.cpu.current_stream() is torch.cpu.current_stream()", "True")
 def current_stream(device: Any = None) -> Stream:
-    """The one stream."""
+    """The one stream.
+
+    Args:
+        device: accepted and ignored.
+
+    Returns:
+        the `Stream`.
+    """
     return _stream
 
 
+@example("isinstance(torch.cpu.stream(torch.cpu.Stream()), torch.cpu.StreamContext)", "True")
 class StreamContext:
-    """`with torch.cpu.stream(s)`: without effect."""
+    """`with torch.cpu.stream(stream)`: without effect."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
@@ -104,9 +133,20 @@ class StreamContext:
         return None
 
 
+@example("torch.cpu.stream(torch.cpu.Stream()).__enter__()")
 def stream(stream: Any) -> StreamContext:
-    """Without effect."""
+    """A context without effect: operations run immediately.
+
+    Args:
+        stream: a `Stream`.
+
+    Returns:
+        the context manager.
+    """
     return StreamContext(stream)
+
+
+_explain({name: value for name, value in globals().items() if not isinstance(value, type)})
 
 
 def __getattr__(name: str) -> Any:

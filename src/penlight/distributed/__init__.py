@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from penlight._common.arguments import explain as _explain
 from penlight._refused import refuse
 
 from ._arguments import ReduceOp as ReduceOp
@@ -125,6 +126,9 @@ _PROVIDED = {
     "tensor.placement_types": ["penlight.distributed._placements"],
 }
 
+_explain({name: value for name, value in globals().items() if not isinstance(value, type)})
+for _class in (ProcessGroup, Store, Work):
+    _explain(vars(_class))
 __getattr__ = refuse(__name__, _WHY, _INSTEAD, _PROVIDED, files=("run",))
 
 

@@ -28,6 +28,9 @@ class _ReduceOpMeta(type):
 class ReduceOp(metaclass=_ReduceOpMeta):
     """The reductions: `SUM`, `AVG`, `PRODUCT`, `MIN`, `MAX`, `BAND`, `BOR`, `BXOR`.
 
+    Args:
+        op: a member.
+
     >>> from penlight.distributed import ReduceOp
     >>> ReduceOp.SUM, str(ReduceOp.MAX)
     (<RedOpType.SUM: 0>, 'RedOpType.MAX')

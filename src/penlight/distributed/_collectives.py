@@ -35,7 +35,7 @@ from ._arguments import (
     reduction,
     root_of,
 )  # fmt: skip
-from ._group import Group, ProcessGroup, Rank, Work, check_timeout, groups
+from ._group import Group, ProcessGroup, Rank, Work, check_timeout, example_in_group, groups
 from ._mpi import Array, Request
 
 BARRIER_TAG = 30002
@@ -77,6 +77,7 @@ def _deprecated(old: str, new: str) -> None:
     )
 
 
+@example_in_group("x = torch.ones(2); dist.all_reduce(x); x", "tensor([1., 1.])")
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False) -> Work | None:
     """Reduce the tensors of all ranks, and write the result to every rank's tensor.
 
@@ -85,13 +86,6 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Group = None, asyn
         op: a member of `ReduceOp`.
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
-
-    >>> import penlight as torch, penlight.distributed as dist
-    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    >>> x = torch.ones(2)
-    >>> dist.all_reduce(x); x
-    tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     expect("tensor", tensor)
     ranks = groups.member(group, "all_reduce")
@@ -104,13 +98,26 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Group = None, asyn
     )
 
 
-def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False) -> Any:
-    """`all_reduce` of several tensors. With `async_op` it returns the last `Work`, which ends after the others."""
+@example_in_group(
+    "x, y = torch.ones(2), torch.zeros(1); dist.all_reduce_coalesced([x, y]); x, y", "(tensor([1., 1.]), tensor([0.]))"
+)
+def all_reduce_coalesced(
+    tensors: Any, op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
+) -> Work | None:
+    """`all_reduce` of several tensors. With `async_op` it returns the last `Work`, which ends after the others.
+
+    Args:
+        tensors: what is reduced, and overwritten by the results.
+        op: a member of `ReduceOp`.
+        group: the ranks; all, if it is not given.
+        async_op: whether to return a `Work` instead of waiting.
+    """
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     expect_list("tensor", tensors)
     return _waited([all_reduce(tensor, op, group, async_op=True) for tensor in tensors], async_op)
 
 
+@example_in_group("x = torch.ones(2); dist.broadcast(x, src=0); x", "tensor([1., 1.])")
 def broadcast(
     tensor: Tensor, src: Rank = None, group: Group = None, async_op: bool = False, group_src: Rank = None
 ) -> Work | None:
@@ -132,6 +139,7 @@ def broadcast(
     return _run(ranks, "broadcast", tensor, same, lambda: ranks._data.broadcast(memory, root), finish, async_op)
 
 
+@example_in_group("x = torch.ones(2); dist.reduce(x, dst=0, op=dist.ReduceOp.MAX); x", "tensor([1., 1.])")
 def reduce(
     tensor: Tensor,
     dst: Rank = None,
@@ -161,6 +169,7 @@ def reduce(
     return _run(ranks, "reduce", tensor, same, lambda: ranks._data.reduce(real(memory), name, root), end, async_op)
 
 
+@example_in_group("parts = [torch.empty(2)]; dist.all_gather(parts, torch.ones(2)); parts", "[tensor([1., 1.])]")
 def all_gather(
     tensor_list: Sequence[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
@@ -187,13 +196,26 @@ def all_gather(
     )  # fmt: skip
 
 
+@example_in_group(
+    "parts = [[torch.empty(2)]]; dist.all_gather_coalesced(parts, [torch.ones(2)]); parts", "[[tensor([1., 1.])]]"
+)
 def all_gather_coalesced(
     output_tensor_lists: Sequence[Sequence[Tensor]],
     input_tensor_list: Sequence[Tensor],
     group: Group = None,
     async_op: bool = False,
 ) -> Any:
-    """`all_gather` of several tensors; `output_tensor_lists` has one list per rank."""
+    """`all_gather` of several tensors; `output_tensor_lists` has one list per rank.
+
+    Args:
+        output_tensor_lists: for each rank a list of output tensors, overwritten by that rank's tensors.
+        input_tensor_list: the tensors of this rank.
+        group: the ranks; all, if it is not given.
+        async_op: whether to return a `Future` instead of waiting.
+
+    Returns:
+        a `Future` with `async_op`; otherwise None.
+    """
     expect_list("tensor_list", input_tensor_list)
     works = [
         all_gather([outputs[index] for outputs in output_tensor_lists], tensor, group, async_op=True)
@@ -203,6 +225,7 @@ def all_gather_coalesced(
     return None if last is None else last.get_future()
 
 
+@example_in_group("x = torch.empty(2); dist.all_gather_single(x, torch.ones(2)); x", "tensor([1., 1.])")
 def all_gather_single(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
@@ -236,14 +259,23 @@ def all_gather_single(
     )  # fmt: skip
 
 
+@example_in_group("x = torch.empty(2); dist.all_gather_into_tensor(x, torch.ones(2)); x", "tensor([1., 1.])")
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """The older name of `all_gather_single`."""
+    """The older name of `all_gather_single`.
+
+    Args:
+        output_tensor: overwritten.
+        input_tensor: this rank's contribution.
+        group: the ranks; all, if it is not given.
+        async_op: whether to return a `Work` instead of waiting.
+    """
     _deprecated("all_gather_into_tensor", "all_gather_single")
     return all_gather_single(output_tensor, input_tensor, group, async_op)
 
 
+@example_in_group("parts = [torch.empty(2)]; dist.gather(torch.ones(2), parts, dst=0); parts", "[tensor([1., 1.])]")
 def gather(
     tensor: Tensor,
     gather_list: Sequence[Tensor] | None = None,
@@ -278,6 +310,7 @@ def gather(
     )  # fmt: skip
 
 
+@example_in_group("x = torch.empty(2); dist.scatter(x, [torch.ones(2)], src=0); x", "tensor([1., 1.])")
 def scatter(
     tensor: Tensor,
     scatter_list: Sequence[Tensor] | None = None,
@@ -311,6 +344,7 @@ def scatter(
     return _run(ranks, "scatter", tensor, same, lambda: ranks._data.scatter(sent, memory, root), finish, async_op)
 
 
+@example_in_group("x = torch.empty(2); dist.reduce_scatter(x, [torch.ones(2)]); x", "tensor([1., 1.])")
 def reduce_scatter(
     output: Tensor, input_list: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
@@ -353,6 +387,7 @@ def _reduce_scatter(
     )
 
 
+@example_in_group("x = torch.empty(2); dist.reduce_scatter_single(x, torch.ones(2)); x", "tensor([1., 1.])")
 def reduce_scatter_single(
     output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
@@ -380,14 +415,24 @@ def reduce_scatter_single(
     return _reduce_scatter(ranks, "reduce_scatter_tensor", output, elements(input), op, async_op)
 
 
+@example_in_group("x = torch.empty(2); dist.reduce_scatter_tensor(x, torch.ones(2)); x", "tensor([1., 1.])")
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """The older name of `reduce_scatter_single`."""
+    """The older name of `reduce_scatter_single`.
+
+    Args:
+        output: overwritten by this rank's piece.
+        input: one piece per rank.
+        op: a member of `ReduceOp`.
+        group: the ranks; all, if it is not given.
+        async_op: whether to return a `Work` instead of waiting.
+    """
     _deprecated("reduce_scatter_tensor", "reduce_scatter_single")
     return reduce_scatter_single(output, input, op, group, async_op)
 
 
+@example_in_group("parts = [torch.empty(2)]; dist.all_to_all(parts, [torch.ones(2)]); parts", "[tensor([1., 1.])]")
 def all_to_all(
     output_tensor_list: Sequence[Tensor],
     input_tensor_list: Sequence[Tensor],
@@ -452,6 +497,7 @@ def _all_to_all(
     return _waited([work], async_op)
 
 
+@example_in_group("x = torch.empty(2); dist.all_to_all_single(x, torch.ones(2)); x", "tensor([1., 1.])")
 def all_to_all_single(
     output: Tensor,
     input: Tensor,
@@ -497,6 +543,7 @@ def _splits(ranks: ProcessGroup, tensor: Tensor, given: Sequence[int] | None) ->
     return [size * math.prod(tensor.shape[1:]) for size in given]
 
 
+@example_in_group("dist.barrier(async_op=True).wait()", "True")
 def barrier(
     group: Group = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
 ) -> Work | None:
@@ -506,6 +553,7 @@ def barrier(
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
         timeout: how long to wait, instead of the group's timeout.
+        device_ids: accepted and ignored: there are no GPUs.
     """
     ranks = groups.member(group, "barrier")
     if ranks is None:
@@ -517,6 +565,7 @@ def barrier(
     return None
 
 
+@example_in_group("dist.monitored_barrier()")
 def monitored_barrier(group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
     """A barrier that detects missing ranks: rank 0 raises an error that names them.
 

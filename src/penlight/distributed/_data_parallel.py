@@ -32,6 +32,9 @@ class DistributedDataParallel(Module):
         find_unused_parameters: whether to find, in each forward pass, the parameters that its outputs do not depend on.
         gradient_as_bucket_view: whether `.grad` of the parameters is the memory of the buckets, which saves a copy.
         static_graph: whether every iteration uses the same parameters in the same way as the first.
+        delay_all_reduce_named_params, mixed_precision, device_mesh: refused.
+        dim, check_reduction, param_to_hook_all_reduce, skip_all_reduce_unused_params, bucket_cap_mb_list, batched_grad_copy:
+            accepted and ignored.
 
     >>> import penlight.distributed as dist
     >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)

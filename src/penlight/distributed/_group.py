@@ -13,6 +13,7 @@ their order. So the agreements use a separate communicator, and data transfers s
 from __future__ import annotations
 
 import enum
+import functools
 import os
 import threading
 import time
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from penlight._common.docstrings import example
 from penlight._common.user_warnings import warn_user
 from penlight.futures import Future
 
@@ -34,10 +36,20 @@ from ._store import PrefixStore, Store
 NOT_MEMBER = -100
 GRACE = 1.0  # seconds after which a rank that has left counts as absent
 
+example_in_group = functools.partial(  # a group of one process, which needs no MPI
+    example,
+    before=(
+        ">>> import penlight.distributed as dist",
+        '>>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)',
+    ),
+    after=(">>> dist.destroy_process_group()",),
+)
+
 
 # ----- Operations -----------------------------------------------------------------------------------------------------
 
 
+@example_in_group("dist.all_reduce(torch.ones(2), async_op=True).wait()", "True")
 class Work:
     """A running or queued operation, returned by `isend`, `irecv` and with `async_op=True`."""
 
@@ -79,11 +91,15 @@ class Work:
         if self._future is not None and not self._future._done:
             self._complete(self._future)
 
+    @example_in_group(
+        "work = dist.all_reduce(torch.ones(2), async_op=True); done = work.wait(); work.is_completed()", "True"
+    )
     def is_completed(self) -> bool:
         """Whether it has ended, successfully or not."""
         self._group._progress()
         return self._done
 
+    @example_in_group("dist.all_reduce(torch.ones(2), async_op=True).wait()", "True")
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Wait until the operation has ended, and return True.
 
@@ -138,22 +154,41 @@ class Work:
         _abandoned.append(self)  # MPI may still write into its memory
         self._end(error)
 
+    @example_in_group(
+        "work = dist.all_reduce(torch.ones(2), async_op=True); done = work.wait(); work.is_success()", "True"
+    )
     def is_success(self) -> bool:
         """Whether it has ended without an error."""
         return self.is_completed() and self._error is None
 
+    @example_in_group("work = dist.all_reduce(torch.ones(2), async_op=True); done = work.wait(); work.exception()")
     def exception(self) -> Exception | None:
-        """The error that it ended with."""
+        """The error that it ended with.
+
+        Returns:
+            the error; None if there is none.
+        """
         return self._error
 
+    @example_in_group(
+        "work = dist.all_reduce(torch.ones(2), async_op=True); done = work.wait(); work.result()", "[tensor([1., 1.])]"
+    )
     def result(self) -> Any:
-        """The tensors that it has filled."""
+        """The tensors that it has filled.
+
+        Returns:
+            a list of tensors.
+        """
         return self._result
 
+    @example_in_group("dist.all_reduce(torch.ones(2), async_op=True).synchronize()")
     def synchronize(self) -> None:
         """Wait."""
         self.wait()
 
+    @example_in_group(
+        "if dist.get_world_size() == 2 and dist.get_rank() == 1: dist.irecv(torch.empty(2), src=0).source_rank()"
+    )
     def source_rank(self) -> int:
         """The rank that a receive came from."""
         source = getattr(self._request, "source", None)
@@ -165,8 +200,13 @@ class Work:
 
     _source_rank = source_rank
 
+    @example_in_group("dist.all_reduce(torch.ones(2), async_op=True).get_future().wait()", "[tensor([1., 1.])]")
     def get_future(self) -> Future[Any]:
-        """A future of the filled tensors. Waiting for it, or for a future derived from it, makes progress on this work."""
+        """A future of the filled tensors. Waiting for it, or for a future derived from it, makes progress on this work.
+
+        Returns:
+            a `torch.futures.Future`.
+        """
         if self._future is None:
             self._future = Future()
             self._future._drive = self._wait_quietly
@@ -213,9 +253,11 @@ def _translated(error: Exception) -> Exception:
 # ----- Groups ---------------------------------------------------------------------------------------------------------
 
 
+@example_in_group("dist.group.WORLD.rank(), dist.group.WORLD.size()", "(0, 1)")
 class ProcessGroup:
     """A set of ranks in which collectives run. `new_group` creates one; `group.WORLD` has all ranks."""
 
+    @example("torch.distributed.ProcessGroup.BackendType.GLOO.name", "'GLOO'")
     class BackendType(enum.Enum):
         """The kinds of engines."""
 
@@ -236,16 +278,23 @@ class ProcessGroup:
         self._latest: Request = DONE
         self._lock = threading.RLock()
 
+    @example_in_group("dist.group.WORLD.rank()", "0")
     def rank(self) -> int:
         """The rank of this process in the group."""
         return self._data.rank
 
+    @example_in_group("dist.group.WORLD.size()", "1")
     def size(self) -> int:
         """The number of ranks."""
         return self._data.size
 
+    @example_in_group("dist.group.WORLD.name()", "'gloo'")
     def name(self) -> str:
-        """The name of the engine."""
+        """The name of the engine.
+
+        Returns:
+            the name, as it was requested.
+        """
         return self._backend
 
     def _begin(
@@ -435,10 +484,12 @@ class _WorldMeta(type):
         groups.all[:1] = [] if made is None else [made]
 
 
+@example_in_group("dist.group.WORLD.size()", "1")
 class group(metaclass=_WorldMeta):
     """`group.WORLD`: the group of all ranks, or None before `init_process_group`."""
 
 
+@example("torch.distributed.GroupMember.NON_GROUP_MEMBER", "-100")
 class GroupMember(metaclass=_WorldMeta):
     """`GroupMember.NON_GROUP_MEMBER` is what `new_group` returns on a rank that is not in the group."""
 
@@ -448,13 +499,19 @@ class GroupMember(metaclass=_WorldMeta):
 # ----- Questions ------------------------------------------------------------------------------------------------------
 
 
+@example_in_group("dist.is_initialized()", "True")
 def is_initialized() -> bool:
     """Whether `init_process_group` was called without a later `destroy_process_group`."""
     return bool(groups.all)
 
 
+@example_in_group("dist.get_rank()", "0")
 def get_rank(group: Group = None) -> int:
-    """The rank of this process in a group; -1 if it is not in it."""
+    """The rank of this process in a group.
+
+    Returns:
+        the rank; -1 if this process is not in the group.
+    """
     if group == NOT_MEMBER:
         return -1
     found = groups.find(group)
@@ -462,8 +519,13 @@ def get_rank(group: Group = None) -> int:
     return found.rank()
 
 
+@example_in_group("dist.get_world_size()", "1")
 def get_world_size(group: Group = None) -> int:
-    """The number of ranks of a group; -1 if this process is not in it."""
+    """The number of ranks of a group.
+
+    Returns:
+        the number; -1 if this process is not in the group.
+    """
     if group == NOT_MEMBER:
         return -1
     return groups.find(group).size()
@@ -474,40 +536,81 @@ def _registered(group: ProcessGroup) -> None:
         raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
 
 
+@example_in_group("dist.get_backend()", "'gloo'")
 def get_backend(group: Group = None) -> str:
-    """The name of a group's backend, as it was requested."""
+    """The name of a group's backend, as it was requested.
+
+    Returns:
+        the name.
+    """
     return groups.find(group)._backend
 
 
+@example_in_group("dist.get_backend_config()", "'cpu:gloo,cuda:gloo'")
 def get_backend_config(group: Group = None) -> str:
-    """The backend for each device type."""
+    """The backend for each device type.
+
+    Returns:
+        the devices and names, with commas between them.
+    """
     name = get_backend(group)
     return "cpu:gloo" if name == "undefined" else f"cpu:{name},cuda:{name}"
 
 
+@example_in_group("dist.get_process_group_ranks(dist.group.WORLD)", "[0]")
 def get_process_group_ranks(group: Group) -> list[int]:
-    """The members of a group, by their ranks in the default group."""
+    """The members of a group, by their ranks in the default group.
+
+    Returns:
+        a list of ranks.
+    """
     return list(groups.find(group)._ranks)
 
 
+@example_in_group("dist.get_global_rank(dist.group.WORLD, 0)", "0")
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """Convert a rank of a group to its rank in the default group."""
+    """Convert a rank of a group to its rank in the default group.
+
+    Args:
+        group: the group.
+        group_rank: the rank in it.
+
+    Returns:
+        the rank in the default group.
+    """
     _registered(group)
     if not 0 <= group_rank < group.size():
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
     return group._ranks[group_rank]
 
 
+@example_in_group("dist.get_group_rank(dist.group.WORLD, 0)", "0")
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """Convert a rank of the default group to its rank in a group."""
+    """Convert a rank of the default group to its rank in a group.
+
+    Args:
+        group: the group.
+        global_rank: the rank in the default group.
+
+    Returns:
+        the rank in the group.
+    """
     _registered(group)
     if global_rank not in group._ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
     return group._ranks.index(global_rank)
 
 
+@example("torch.distributed.get_node_local_rank(fallback_rank=0)", "0")
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """The rank among the processes on this machine, which the launcher put into LOCAL_RANK."""
+    """The rank among the processes on this machine, which the launcher put into LOCAL_RANK.
+
+    Args:
+        fallback_rank: the result if no launcher started this process; without it that is an error.
+
+    Returns:
+        the rank.
+    """
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
@@ -518,8 +621,13 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     )
 
 
+@example_in_group("dist.new_group([0]) and dist.get_pg_count()", "2")
 def get_pg_count() -> int:
-    """The number of groups created so far."""
+    """The number of groups created so far.
+
+    Returns:
+        the number.
+    """
     return groups.made
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from penlight.tensor import Tensor
 
 from ._arguments import expect, root_of
-from ._group import Group, ProcessGroup, Rank, Work, groups
+from ._group import Group, ProcessGroup, Rank, Work, example_in_group, groups
 from ._mpi import Array
 
 
@@ -26,6 +26,7 @@ def _contiguous(tensor: Tensor) -> Array:
     return tensor._array
 
 
+@example_in_group("if dist.get_world_size() == 2 and dist.get_rank() == 0: dist.isend(torch.ones(2), dst=1).wait()")
 def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> Work | None:
     """Start to send a tensor to another rank.
 
@@ -35,7 +36,8 @@ def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, g
         group: the group in which both are.
         tag: a number that the receiver must match.
 
-    Returns a `Work`.
+    Returns:
+        a `Work`.
     """
     ranks = groups.member(group, "isend")
     if ranks is None:
@@ -48,6 +50,7 @@ def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, g
     )  # fmt: skip
 
 
+@example_in_group("if dist.get_world_size() == 2 and dist.get_rank() == 1: dist.irecv(torch.empty(2), src=0).wait()")
 def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> Work | None:
     """Start to receive a tensor from another rank.
 
@@ -58,7 +61,8 @@ def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, g
         group: the group in which both are.
         tag: the sender's tag.
 
-    Returns a `Work`.
+    Returns:
+        a `Work`.
     """
     ranks = groups.member(group, "irecv")
     if ranks is None:
@@ -77,15 +81,34 @@ def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, g
     )
 
 
+@example_in_group("if dist.get_world_size() == 2 and dist.get_rank() == 0: dist.send(torch.ones(2), dst=1)")
 def send(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> None:
-    """Send a tensor to another rank; see `isend` for the arguments."""
+    """Send a tensor to another rank, and wait until it may be modified.
+
+    Args:
+        tensor: the tensor to send.
+        dst: the receiver's rank in the default group; or `group_dst`, its rank in `group`.
+        group: the group in which both are.
+        tag: a number that the receiver must match.
+    """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
 
 
+@example_in_group("if dist.get_world_size() == 2 and dist.get_rank() == 1: dist.recv(torch.empty(2), src=0)")
 def recv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> int:
-    """Receive a tensor from another rank; see `irecv` for the arguments. Returns the rank that sent it."""
+    """Receive a tensor from another rank, and wait for it.
+
+    Args:
+        tensor: overwritten.
+        src: the sender's rank in the default group; or `group_src`, its rank in `group`. Any rank, if neither is given.
+        group: the group in which both are.
+        tag: the sender's tag.
+
+    Returns:
+        the rank that sent it.
+    """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
         return -1
@@ -93,6 +116,7 @@ def recv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, gr
     return work.source_rank()
 
 
+@example_in_group("dist.P2POp(dist.isend, torch.ones(2), peer=0).tensor", "tensor([1., 1.])")
 class P2POp:
     """One of the messages of `batch_isend_irecv`.
 
@@ -134,7 +158,24 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Start several sends and receives, and return a `Work` for each."""
+    """Start several sends and receives.
+
+    Args:
+        p2p_op_list: a `P2POp` for each.
+
+    Returns:
+        a list with a `Work` for each.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> peers = [rank for rank in range(dist.get_world_size()) if rank != dist.get_rank()]
+    >>> messages = [dist.P2POp(dist.isend, torch.ones(2), peer) for peer in peers]
+    >>> messages += [dist.P2POp(dist.irecv, torch.empty(2), peer) for peer in peers]
+    >>> if messages:  # there are none in a group of one process
+    ...     for work in dist.batch_isend_irecv(messages):
+    ...         work.wait()
+    >>> dist.destroy_process_group()
+    """
     if not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
     p2p_op_list[0]  # raises for an empty list

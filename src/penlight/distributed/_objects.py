@@ -12,7 +12,7 @@ from penlight.tensor import Tensor
 
 from ._arguments import expect_only_at_root, root_of
 from ._collectives import all_gather_single, broadcast, gather, scatter
-from ._group import Group, ProcessGroup, Rank, groups
+from ._group import Group, ProcessGroup, Rank, example_in_group, groups
 from ._messages import recv, send
 
 
@@ -36,6 +36,7 @@ def _all_sizes(ranks: ProcessGroup, size: int) -> list[int]:
     return sizes.tolist()
 
 
+@example_in_group('objects = [None]; dist.all_gather_object(objects, {"loss": 0.5}); objects', "[{'loss': 0.5}]")
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
     """Collect the objects of all ranks on every rank.
 
@@ -43,13 +44,6 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
         object_list: a list with one item per rank; overwritten by the objects.
         obj: this rank's object; it must be picklable.
         group: the ranks; all, if it is not given.
-
-    >>> import penlight.distributed as dist
-    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    >>> objects = [None]
-    >>> dist.all_gather_object(objects, {"loss": 0.5}); objects
-    [{'loss': 0.5}]
-    >>> dist.destroy_process_group()
     """
     ranks = groups.member(group, "all_gather_object")
     if ranks is None:
@@ -62,6 +56,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
         object_list[position] = _unpickled(table[position], size)
 
 
+@example_in_group('objects = [None]; dist.gather_object({"loss": 0.5}, objects, dst=0); objects', "[{'loss': 0.5}]")
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: Rank = None, group: Group = None, group_dst: Rank = None
 ) -> None:
@@ -87,6 +82,7 @@ def gather_object(
             object_gather_list[position] = _unpickled(row, size)
 
 
+@example_in_group('objects = [{"loss": 0.5}]; dist.broadcast_object_list(objects, src=0); objects', "[{'loss': 0.5}]")
 def broadcast_object_list(
     object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> None:
@@ -96,6 +92,7 @@ def broadcast_object_list(
         object_list: the objects on rank `src`; elsewhere a list of the same length, which is overwritten.
         src: the sending rank, 0 if it is not given; or `group_src`, its rank in `group`.
         group: the ranks; all, if it is not given.
+        device: accepted and ignored: there is only the CPU.
     """
     ranks = groups.member(group, "broadcast_object_list")
     if ranks is None:
@@ -112,6 +109,9 @@ def broadcast_object_list(
             object_list[position] = _unpickled(piece, size)
 
 
+@example_in_group(
+    'objects = [None]; dist.scatter_object_list(objects, [{"loss": 0.5}], src=0); objects', "[{'loss': 0.5}]"
+)
 def scatter_object_list(
     scatter_object_output_list: list[Any],
     scatter_object_input_list: list[Any] | None = None,
@@ -146,6 +146,7 @@ def scatter_object_list(
     scatter_object_output_list[0] = _unpickled(piece, int(sizes[ranks.rank()]))
 
 
+@example_in_group('if dist.get_world_size() == 2 and dist.get_rank() == 0: dist.send_object_list(["a", 1], dst=1)')
 def send_object_list(
     object_list: list[Any],
     dst: Rank = None,
@@ -154,12 +155,21 @@ def send_object_list(
     group_dst: Rank = None,
     use_batch: bool = False,
 ) -> None:
-    """Send objects to another rank, which calls `recv_object_list` with a list of the same length."""
+    """Send objects to another rank, which calls `recv_object_list` with a list of the same length.
+
+    Args:
+        object_list: the objects; they must be picklable.
+        dst: the receiver's rank in the default group; or `group_dst`, its rank in `group`.
+        group: the group in which both are.
+        device: accepted and ignored: there is only the CPU.
+        use_batch: accepted and ignored.
+    """
     pickles = [_pickled(value) for value in object_list]
     send(penlight.tensor([one.numel() for one in pickles], dtype=penlight.int64), dst, group, group_dst=group_dst)
     send(penlight.cat(pickles), dst, group, group_dst=group_dst)
 
 
+@example_in_group("if dist.get_world_size() == 2 and dist.get_rank() == 1: dist.recv_object_list([None, None], src=0)")
 def recv_object_list(
     object_list: list[Any],
     src: Rank = None,
@@ -168,7 +178,18 @@ def recv_object_list(
     group_src: Rank = None,
     use_batch: bool = False,
 ) -> int:
-    """Receive objects from another rank into a list; returns the rank that sent them."""
+    """Receive objects from another rank into a list.
+
+    Args:
+        object_list: overwritten by the objects.
+        src: the sender's rank in the default group; or `group_src`, its rank in `group`. Any rank, if neither is given.
+        group: the group in which both are.
+        device: accepted and ignored: there is only the CPU.
+        use_batch: accepted and ignored.
+
+    Returns:
+        the rank that sent them.
+    """
     sizes = penlight.zeros(len(object_list), dtype=penlight.int64)
     source = recv(sizes, src, group, group_src=group_src)
     whole = penlight.zeros(int(sizes.sum()), dtype=penlight.uint8)

@@ -23,13 +23,27 @@ from penlight.autograd.views import bump
 from penlight.futures import Future
 from penlight.tensor import Tensor, wrap
 
-from ._group import ProcessGroup, Work
+from ._group import ProcessGroup, Work, example_in_group
 
 FIRST_BUCKET = 1 << 20  # bytes
 
 
 class GradBucket:
-    """The argument of a communication hook: the gradients of some parameters, concatenated in one tensor."""
+    """The argument of a communication hook: the gradients of some parameters, concatenated in one tensor.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    >>> def keep(state, bucket):  # a communication hook that reduces nothing
+    ...     print(bucket.index(), bucket.buffer().shape, bucket.is_last())
+    ...     future = torch.futures.Future()
+    ...     future.set_result(bucket.buffer())
+    ...     return future
+    >>> model.register_comm_hook(None, keep)
+    >>> model(torch.ones(1, 2)).sum().backward()
+    0 torch.Size([3]) True
+    >>> dist.destroy_process_group()
+    """
 
     def __init__(self, bucket: Bucket, is_last: bool) -> None:
         self._bucket, self._is_last = bucket, is_last
@@ -90,6 +104,9 @@ def cut(parameters: Sequence[Tensor], limit: int, first: int = FIRST_BUCKET) -> 
     return buckets
 
 
+@example_in_group(
+    "isinstance(torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1)).reducer, dist.Reducer)", "True"
+)
 class Reducer:
     """Averages the gradients of parameters over the ranks of a group, in each backward pass that follows `expect`."""
 

@@ -10,8 +10,10 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlparse
 
+from penlight._common.docstrings import example
+
 from . import _mpi
-from ._group import NOT_MEMBER, Group, ProcessGroup, check_timeout, groups
+from ._group import NOT_MEMBER, Group, ProcessGroup, check_timeout, example_in_group, groups
 from ._mpi import Alone, Communicator, Engine
 from ._store import FileStore, PrefixStore, Store
 from ._tcp_store import TCPStore
@@ -22,6 +24,9 @@ MEETING_TAG = 30001
 
 class Backend(str):
     """The names of engines. Here "gloo" and "mpi" both mean MPI; there is no other.
+
+    Args:
+        name: the name, in any case.
 
     >>> from penlight.distributed import Backend
     >>> Backend("GLOO"), Backend.MPI
@@ -42,29 +47,41 @@ class Backend(str):
         return getattr(cls, name.upper(), name.lower())
 
 
+@example('torch.distributed.get_default_backend_for_device("cpu")', "'gloo'")
 def get_default_backend_for_device(device: Any) -> str:
-    """The engine that PyTorch uses for a device."""
+    """The engine that PyTorch uses for a device.
+
+    Args:
+        device: a device, or its name.
+
+    Returns:
+        the name of the engine.
+    """
     kind = str(getattr(device, "type", device)).partition(":")[0]
     if kind not in Backend.default_device_backend_map:
         raise ValueError(f"Default backend not registered for device : {device}")
     return Backend.default_device_backend_map[kind]
 
 
+@example("torch.distributed.is_available()", "True")
 def is_available() -> bool:
     """True. Groups of several ranks need the extra `penlight[mpi]`."""
     return True
 
 
+@example('torch.distributed.is_mpi_available() == torch.distributed.is_backend_available("mpi")', "True")
 def is_mpi_available() -> bool:
     """Whether mpi4py is installed."""
     return _mpi.available()
 
 
+@example("torch.distributed.is_gloo_available()", "True")
 def is_gloo_available() -> bool:
     """True: "gloo" is another name of the engine here."""
     return True
 
 
+@example("torch.distributed.is_nccl_available()", "False")
 def is_nccl_available() -> bool:
     """False: it is for GPUs."""
     return False
@@ -73,11 +90,17 @@ def is_nccl_available() -> bool:
 is_ucc_available = is_xccl_available = is_nccl_available
 
 
+@example('torch.distributed.is_backend_available("nccl")', "False")
 def is_backend_available(backend: str) -> bool:
-    """Whether a backend of this name is available."""
+    """Whether a backend of this name is available.
+
+    Args:
+        backend: the name, in any case.
+    """
     return backend.lower() == "gloo" or (backend.lower() == "mpi" and is_mpi_available())
 
 
+@example("torch.distributed.is_torchelastic_launched()", "False")
 def is_torchelastic_launched() -> bool:
     """Whether `penlight launch` or `torchrun` started this process."""
     return os.getenv("TORCHELASTIC_RUN_ID") is not None
@@ -88,7 +111,21 @@ def _rendezvous_error(scheme: str, words: str) -> ValueError:
 
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
-    """Resolve an `init_method` to a store, a rank and the number of ranks: the only item of an iterator."""
+    """Resolve an `init_method` to a store, a rank and the number of ranks.
+
+    Args:
+        url: as `init_method` of `init_process_group`.
+        rank: the rank of this process, if the URL does not contain it.
+        world_size: the number of processes, if the URL does not contain it.
+        kwargs: `timeout`, the time to wait for the store.
+
+    Returns:
+        an iterator with one item: the store, the rank and the number of ranks.
+
+    >>> store, rank, world_size = next(torch.distributed.rendezvous("tcp://127.0.0.1:0", rank=0, world_size=1))
+    >>> store.set("key", "value"); store.get("key"), rank, world_size
+    (b'value', 0, 1)
+    """
     parsed = urlparse(url)
     scheme, query = parsed.scheme, dict(parse_qsl(parsed.query))
     timeout: timedelta = kwargs.get("timeout", default_pg_timeout)
@@ -174,6 +211,7 @@ def init_process_group(
         world_size: the number of processes, if `init_method` does not contain it.
         rank: the rank of this process.
         store: a store that the processes share, instead of `init_method`.
+        group_name, pg_options, device_id: accepted and ignored.
 
     Several processes need the extra `penlight[mpi]`; one does not.
 
@@ -228,7 +266,13 @@ def _register(
 
 
 def destroy_process_group(group: Group = None) -> None:
-    """Leave a group. Without an argument, leave the default group and all others."""
+    """Leave a group. Without an argument, leave the default group and all others.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.destroy_process_group(); dist.is_initialized()
+    False
+    """
     if group == NOT_MEMBER:
         return
     if not groups.all:
@@ -244,6 +288,7 @@ def destroy_process_group(group: Group = None) -> None:
     group._free()
 
 
+@example_in_group("dist.new_group([0]).size()", "1")
 def new_group(
     ranks: Sequence[int] | None = None,
     timeout: timedelta | None = None,
@@ -260,11 +305,13 @@ def new_group(
         ranks: the ranks in the group; all, if they are not given.
         timeout: the group's own timeout; that of the default group, if it is not given.
         backend: as for `init_process_group`.
+        pg_options, device_id: accepted and ignored.
         use_local_synchronization: only the ranks in the group call this.
         group_desc: a text that describes the group.
         sort_ranks: whether to number the group's ranks in ascending order, or as listed.
 
-    Returns the group, or `GroupMember.NON_GROUP_MEMBER` on a rank that is not in it.
+    Returns:
+        the group, or `GroupMember.NON_GROUP_MEMBER` on a rank that is not in it.
     """
     world = groups.default()
     limit = world._timeout if timeout is None else check_timeout(timeout)
@@ -304,6 +351,7 @@ def _meet(world: ProcessGroup, ranks: Sequence[int]) -> None:
         work.wait()
 
 
+@example_in_group("own, every = dist.new_subgroups(group_size=1); own.size(), len(every)", "(1, 1)")
 def new_subgroups(
     group_size: int | None = None,
     group: Group = None,
@@ -312,7 +360,19 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Create groups of `group_size` consecutive ranks; returns this rank's group, and all of them."""
+    """Create groups of consecutive ranks.
+
+    Args:
+        group_size: the number of ranks in each group; it must divide the number of all ranks.
+        group: accepted and ignored: the groups are parts of the default group.
+        timeout: each group's own timeout; that of the default group, if it is not given.
+        backend: as for `init_process_group`.
+        pg_options: accepted and ignored.
+        group_desc: a text that describes the groups.
+
+    Returns:
+        this rank's group, and a list of all of them.
+    """
     size = groups.default().size()
     if group_size is None:
         raise ValueError(
@@ -329,11 +389,23 @@ def new_subgroups(
     return new_subgroups_by_enumeration(lists, timeout, backend, pg_options, group_desc)
 
 
+@example_in_group("own, every = dist.new_subgroups_by_enumeration([[0]]); own.size(), len(every)", "(1, 1)")
 def new_subgroups_by_enumeration(
     ranks_per_subgroup_list: Sequence[Sequence[int]], timeout: timedelta | None = None, backend: Any = None,
     pg_options: Any = None, group_desc: str | None = None
 ) -> tuple[Any, list[Any]]:  # fmt: skip
-    """Create a group for each of these lists of ranks; returns this rank's group, and all of them."""
+    """Create a group for each of several lists of ranks.
+
+    Args:
+        ranks_per_subgroup_list: the lists; no rank may be in two of them.
+        timeout: each group's own timeout; that of the default group, if it is not given.
+        backend: as for `init_process_group`.
+        pg_options: accepted and ignored.
+        group_desc: a text that describes the groups.
+
+    Returns:
+        this rank's group, None if it is in none, and a list of all of them.
+    """
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
     owner: dict[int, Sequence[int]] = {}

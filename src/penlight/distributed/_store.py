@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import threading
@@ -11,27 +12,45 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from penlight._common.docstrings import example
+
 T = TypeVar("T")
 
+example_of_store = functools.partial(example, before=(">>> store = torch.distributed.HashStore()",))
 
+
+@example("issubclass(torch.distributed.DistError, RuntimeError)", "True")
 class DistError(RuntimeError):
     """An error of the distributed package."""
 
 
+@example("issubclass(torch.distributed.DistBackendError, RuntimeError)", "True")
 class DistBackendError(DistError):
     """An error of the communication backend."""
 
 
+@example("issubclass(torch.distributed.DistNetworkError, RuntimeError)", "True")
 class DistNetworkError(DistError):
     """A connection that could not be made, or was lost."""
 
 
 class DistStoreError(DistError):
-    """A store that did not answer in time."""
+    """A store that did not answer in time.
+
+    >>> import datetime
+    >>> torch.distributed.HashStore().wait(["key"], datetime.timedelta(milliseconds=1))
+    Traceback (most recent call last):
+    penlight.distributed._store.DistStoreError: Wait timeout
+    """
 
 
 class QueueEmptyError(DistStoreError):
-    """Raised when a store's queue is empty."""
+    """Raised when a store's queue is empty.
+
+    >>> torch.distributed.HashStore().queue_pop("jobs", block=False)
+    Traceback (most recent call last):
+    penlight.distributed._store.QueueEmptyError: queue is empty
+    """
 
 
 def _bytes(value: str | bytes) -> bytes:
@@ -106,6 +125,7 @@ class Table:
             return result
 
 
+@example("isinstance(torch.distributed.HashStore(), torch.distributed.Store)", "True")
 class Store:
     """A key-value table of bytes that processes share; the base class of all stores.
 
@@ -121,22 +141,19 @@ class Store:
         return DistStoreError("Wait timeout")
 
     @property
+    @example_of_store("store.timeout", "datetime.timedelta(seconds=300)")
     def timeout(self) -> timedelta:
         """How long `get` and `wait` wait for a key."""
         return self._timeout
 
+    @example_of_store("store.set_timeout(2 * store.timeout); store.timeout", "datetime.timedelta(seconds=600)")
     def set_timeout(self, timeout: timedelta) -> None:
-        """Set how long `get` and `wait` wait for a key."""
+        """Set how long `get` and `wait` wait for a key, a `timedelta`: `timeout`."""
         self._timeout = timeout
 
+    @example_of_store('store.set("key", "value"); store.get("key")', "b'value'")
     def set(self, key: str, value: str | bytes) -> None:
-        """Set the value of a key, replacing any earlier value.
-
-        >>> from penlight.distributed import HashStore
-        >>> store = HashStore()
-        >>> store.set("key", "value"); store.get("key")
-        b'value'
-        """
+        """Set the value of `key` to `value`, replacing any earlier value."""
         self._call("set", (key, _bytes(value)))
 
     def _waited(self, name: str, argument: Any, keys: Sequence[str], timeout: timedelta | None) -> list[bytes]:
@@ -146,64 +163,95 @@ class Store:
             raise self._timed_out(keys, limit)
         return found
 
+    @example_of_store('store.set("key", "value"); store.get("key")', "b'value'")
     def get(self, key: str) -> bytes:
-        """Wait for a key and return its value; DistStoreError after the timeout."""
+        """Wait for `key` and return its value; DistStoreError after the timeout.
+
+        Returns:
+            bytes.
+        """
         return self._waited("try_get", [key], [key], None)[0]
 
+    @example_of_store('store.set("key", "value"); store.wait(["key"])')
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        """Wait until all these keys exist; DistStoreError after the timeout, by default the store's."""
+        """Wait until all `keys` exist; DistStoreError after `timeout`, by default that of the store."""
         if keys:
             self._waited("try_get", list(keys), keys, timeout)
 
+    @example_of_store('store.check(["key"])', "False")
     def check(self, keys: Sequence[str]) -> bool:
-        """Whether all these keys exist."""
+        """Whether all `keys` exist."""
         return bool(not keys or self._call("try_get", (list(keys),)))
 
+    @example_of_store('store.add("count", 2), store.add("count", 3)', "(2, 5)")
     def add(self, key: str, amount: int) -> int:
-        """Add to the counter of a key, which starts at 0, and return the sum.
+        """Add `amount` to the counter of `key`, which starts at 0.
 
-        >>> from penlight.distributed import HashStore
-        >>> store = HashStore()
-        >>> store.add("count", 2), store.add("count", 3)
-        (2, 5)
+        Returns:
+            the sum.
         """
         return self._call("add", (key, int(amount)))
 
+    @example_of_store('store.append("key", "a"); store.append("key", "b"); store.get("key")', "b'ab'")
     def append(self, key: str, value: str | bytes) -> None:
-        """Append bytes to the value of a key."""
+        """Append `value` to the value of `key`."""
         self._call("append", (key, _bytes(value)))
 
+    @example_of_store('store.compare_set("key", "", "a"), store.compare_set("key", "b", "c")', "(b'a', b'a')")
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
-        """Set a key to `desired_value` if its value is `expected_value` ("" matches a missing key), and return the resulting value."""
+        """Set `key` to `desired_value` if its value is `expected_value` ("" matches a missing key).
+
+        Returns:
+            the value after that, as bytes.
+        """
         return self._call("compare_set", (key, _bytes(expected_value), _bytes(desired_value)))
 
+    @example_of_store('store.set("key", "value"); store.delete_key("key"), store.delete_key("key")', "(True, False)")
     def delete_key(self, key: str) -> bool:
-        """Delete a key, and return whether it existed."""
+        """Delete `key`, and return whether it existed."""
         return self._call("delete", (key,))
 
+    @example_of_store('store.set("key", "value"); store.num_keys()', "1")
     def num_keys(self) -> int:
         """The number of keys."""
         return self._call("count", ())
 
+    @example_of_store('store.set("key", "value"); store.list_keys()', "['key']")
     def list_keys(self) -> list[str]:
-        """All keys."""
+        """All keys.
+
+        Returns:
+            a list of names.
+        """
         return self._call("keys", ())
 
+    @example_of_store('store.multi_set(["a", "b"], ["1", "2"]); store.multi_get(["a", "b"])', "[b'1', b'2']")
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        """Wait for several keys, and return their values."""
+        """Wait for several `keys`.
+
+        Returns:
+            a list of their values, as bytes.
+        """
         return self._waited("try_get", list(keys), keys, None)
 
+    @example_of_store('store.multi_set(["a", "b"], ["1", "2"]); store.num_keys()', "2")
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
-        """Set the values of several keys."""
+        """Set the `values` of several `keys`."""
         for key, value in zip(keys, values, strict=True):
             self.set(key, value)
 
+    @example_of_store('store.queue_push("jobs", "a"); store.queue_len("jobs")', "1")
     def queue_push(self, key: str, value: str | bytes) -> None:
-        """Append a value to a queue."""
+        """Append `value` to the queue `key`."""
         self._call("push", (key, _bytes(value)))
 
+    @example_of_store('store.queue_push("jobs", "a"); store.queue_pop("jobs")', "b'a'")
     def queue_pop(self, key: str, block: bool = True) -> bytes:
-        """Remove and return the first value of a queue; without `block`, QueueEmptyError if it is empty."""
+        """Remove the first value of the queue `key`; without `block`, QueueEmptyError if it is empty.
+
+        Returns:
+            the value, as bytes.
+        """
         if block:
             return self._waited("try_pop", key, [key], None)[0]
         found = self._call("try_pop", (key,))
@@ -211,21 +259,33 @@ class Store:
             raise QueueEmptyError("queue is empty")
         return found[0]
 
+    @example_of_store('store.queue_len("jobs")', "0")
     def queue_len(self, key: str) -> int:
-        """The number of values in a queue."""
+        """The number of values in the queue `key`."""
         return self._call("length", (key,))
 
+    @example_of_store("store.has_extended_api()", "True")
     def has_extended_api(self) -> bool:
         """Whether the store supports `append`, `multi_get` and `multi_set`."""
         return True
 
+    @example_of_store("store.clone() is store", "True")
     def clone(self) -> Store:
-        """A store with the same contents for another thread: this store itself, which is thread-safe."""
+        """A store with the same contents for another thread: this store itself, which is thread-safe.
+
+        Returns:
+            the store.
+        """
         return self
 
 
 class HashStore(Store):
-    """A store within one process, for its threads."""
+    """A store within one process, for its threads.
+
+    >>> store = torch.distributed.HashStore()
+    >>> store.set("key", "value"); store.get("key")
+    b'value'
+    """
 
     def __init__(self) -> None:
         self._table = Table()
@@ -288,6 +348,7 @@ class PrefixStore(Store):
         return self._store.has_extended_api()
 
 
+@example("issubclass(torch.distributed.FileStore, torch.distributed.Store)", "True")
 class FileStore(Store):
     """A store in a file that all processes can read and write.
 

@@ -134,6 +134,8 @@ class TCPStore(Store):
         is_master: whether this process is the server.
         timeout: how long to wait for the server, for the other processes, and later for keys.
         wait_for_workers: whether the server waits until `world_size` processes have connected.
+        multi_tenant, use_libuv: accepted and ignored.
+        master_listen_fd: the descriptor of a socket that already listens, for the server.
 
     >>> from penlight.distributed import TCPStore
     >>> server = TCPStore("127.0.0.1", 0, is_master=True)

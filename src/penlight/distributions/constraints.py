@@ -57,6 +57,7 @@ def _only_if_known(name: str) -> Any:
     return property(known)
 
 
+@example("torch.distributions.constraints.dependent(event_dim=1).event_dim", "1")
 class _Dependent(Constraint):
     """A constraint that depends on other variables, so only an instance knows it."""
 
@@ -76,12 +77,30 @@ class _Dependent(Constraint):
 
 @example("torch.distributions.constraints.is_dependent(torch.distributions.constraints.real)", "False")
 def is_dependent(constraint: Any) -> bool:
-    """Whether only an instance knows this constraint."""
+    """Whether only an instance knows this constraint.
+
+    Returns:
+        True or False.
+    """
     return isinstance(constraint, _Dependent)
 
 
 class _DependentProperty(property, _Dependent):
-    """A property of instances; on the class it is a dependent constraint."""
+    """A property of instances; on the class it is a dependent constraint.
+
+    Args:
+        fn: the function that computes the constraint; without it this is a decorator.
+        is_discrete, event_dim: those of the constraint, if they are known for the class.
+
+    >>> from penlight.distributions import constraints
+    >>> class Bounded:
+    ...     high = 2.0
+    ...     @constraints.dependent_property(is_discrete=False, event_dim=0)
+    ...     def support(self):
+    ...         return constraints.interval(0.0, self.high)
+    >>> Bounded().support, Bounded.support.event_dim
+    (Interval(lower_bound=0.0, upper_bound=2.0), 0)
+    """
 
     def __init__(self, fn: Callable[..., Any] | None = None, *, is_discrete: Any = NotImplemented,
                  event_dim: Any = NotImplemented) -> None:  # fmt: skip
@@ -115,8 +134,14 @@ class _Around(Constraint):
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
 
 
+@example("torch.distributions.constraints.independent(torch.distributions.constraints.real, 1).event_dim", "1")
 class _IndependentConstraint(_Around):
-    """Treats some batch dimensions of another constraint as dimensions of the event."""
+    """Treats some batch dimensions of another constraint as dimensions of the event.
+
+    Args:
+        base_constraint: the other constraint.
+        reinterpreted_batch_ndims: how many dimensions become part of the event.
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         super().__init__(base_constraint)
@@ -141,6 +166,9 @@ class _IndependentConstraint(_Around):
 
 class MixtureSameFamilyConstraint(_Around):
     """The support of a mixture: the components' constraint, checked with the component dimension restored.
+
+    Args:
+        base_constraint: the components' constraint.
 
     >>> from penlight.distributions import constraints
     >>> constraints.MixtureSameFamilyConstraint(constraints.real)
@@ -191,23 +219,63 @@ class _Between(_Bounded):
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
 
+@example("torch.distributions.constraints.greater_than(1.0).check(torch.tensor([1.0, 2.0]))", "tensor([False,  True])")
 class _GreaterThan(_Lower):
+    """Numbers above a bound.
+
+    Args:
+        lower_bound: the bound; a number or a tensor.
+    """
+
     _bounds = {"lower_bound": operator.gt}
 
 
+@example(
+    "torch.distributions.constraints.greater_than_eq(1.0).check(torch.tensor([0.0, 1.0]))", "tensor([False,  True])"
+)
 class _GreaterThanEq(_Lower):
+    """Numbers that are not below a bound.
+
+    Args:
+        lower_bound: the bound; a number or a tensor.
+    """
+
     _bounds = {"lower_bound": operator.ge}
 
 
+@example("torch.distributions.constraints.less_than(1.0).check(torch.tensor([0.0, 1.0]))", "tensor([ True, False])")
 class _LessThan(_Upper):
+    """Numbers below a bound.
+
+    Args:
+        upper_bound: the bound; a number or a tensor.
+    """
+
     _bounds = {"upper_bound": operator.lt}
 
 
+@example("torch.distributions.constraints.interval(0.0, 1.0).check(torch.tensor([1.0, 2.0]))", "tensor([ True, False])")
 class _Interval(_Between):
+    """Numbers between two bounds, including both.
+
+    Args:
+        lower_bound, upper_bound: the bounds; numbers or tensors.
+    """
+
     _bounds = {"lower_bound": operator.ge, "upper_bound": operator.le}
 
 
+@example(
+    "torch.distributions.constraints.half_open_interval(0.0, 1.0).check(torch.tensor([0.0, 1.0]))",
+    "tensor([ True, False])",
+)
 class _HalfOpenInterval(_Between):
+    """Numbers between two bounds, including the lower one.
+
+    Args:
+        lower_bound, upper_bound: the bounds; numbers or tensors.
+    """
+
     _bounds = {"lower_bound": operator.ge, "upper_bound": operator.lt}
 
 
@@ -221,7 +289,16 @@ class _IntegerLessThan(_Upper):
     is_discrete = True
 
 
+@example(
+    "torch.distributions.constraints.integer_interval(0, 2).check(torch.tensor([1.0, 1.5]))", "tensor([ True, False])"
+)
 class _IntegerInterval(_Between):
+    """Integers between two bounds, including both.
+
+    Args:
+        lower_bound, upper_bound: the bounds; numbers or tensors.
+    """
+
     _bounds = {"lower_bound": operator.ge, "upper_bound": operator.le}
     is_discrete = True
 
@@ -242,8 +319,15 @@ class _OneHot(Constraint):
     check = method(lambda c, value: boolean.check(value).all(-1) & value.sum(-1).eq(1))
 
 
+@example(
+    "torch.distributions.constraints.multinomial(3).check(torch.tensor([[1, 2], [2, 2]]))", "tensor([ True, False])"
+)
 class _Multinomial(Constraint):
-    """Counts that sum to at most the bound."""
+    """Counts that sum to at most the bound.
+
+    Args:
+        upper_bound: the largest sum.
+    """
 
     is_discrete = True
     event_dim = 1
@@ -354,8 +438,18 @@ class _Several(Constraint):
         return [c.check(piece) for c, piece in zip(self.cseq, split(value), strict=False)]
 
 
+@example(
+    "torch.distributions.constraints.cat([torch.distributions.constraints.positive] * 2).check(torch.tensor([-1.0, 1.0]))",
+    "tensor([False,  True])",
+)
 class _Cat(_Several):
-    """Constraints on consecutive pieces of one dimension, of the given lengths."""
+    """Constraints on consecutive pieces of one dimension, of the given lengths.
+
+    Args:
+        cseq: the constraints.
+        dim: the dimension.
+        lengths: the lengths of the pieces; 1 each, if not given.
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
@@ -373,8 +467,17 @@ def _narrowed(value: Tensor, dim: int, lengths: Sequence[int]) -> Any:
     return (value.narrow(dim, end - length, length) for end, length in zip(ends, lengths, strict=True))
 
 
+@example(
+    "torch.distributions.constraints.stack([torch.distributions.constraints.positive] * 2).check(torch.tensor([-1.0, 1.0]))",
+    "tensor([False,  True])",
+)
 class _Stack(_Several):
-    """Constraints on the slices along one dimension."""
+    """Constraints on the slices along one dimension.
+
+    Args:
+        cseq: the constraints.
+        dim: the dimension.
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         super().__init__(cseq, dim)

@@ -10,6 +10,7 @@ import multiprocessing as _std
 from multiprocessing import *  # noqa: F403
 from typing import Any
 
+from penlight._common.docstrings import example
 from penlight._refused import missing
 
 from ._shared import init_reductions as init_reductions
@@ -28,18 +29,36 @@ __all__ += ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_s
 _strategy = ["file_descriptor"]
 
 
+@example("sorted(torch.multiprocessing.get_all_sharing_strategies())", "['file_descriptor', 'file_system']")
 def get_all_sharing_strategies() -> set[str]:
-    """The names that `set_sharing_strategy` takes."""
+    """The names that `set_sharing_strategy` takes.
+
+    Returns:
+        a set of names.
+    """
     return {"file_descriptor", "file_system"}
 
 
+@example("torch.multiprocessing.get_sharing_strategy()", "'file_descriptor'")
 def get_sharing_strategy() -> str:
-    """The name that was set."""
+    """The name that was set.
+
+    Returns:
+        the name.
+    """
     return _strategy[0]
 
 
+@example('torch.multiprocessing.set_sharing_strategy("file_descriptor")')
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Accepted: shared tensors travel by file descriptors in any case."""
+    """Accepted: shared tensors travel by file descriptors in any case.
+
+    Args:
+        new_strategy: one of `get_all_sharing_strategies`.
+
+    Returns:
+        None
+    """
     if new_strategy not in get_all_sharing_strategies():
         raise AssertionError(
             f"invalid sharing strategy {new_strategy!r}, expected one of {get_all_sharing_strategies()}"

@@ -12,6 +12,7 @@ import traceback
 from multiprocessing import connection
 from typing import Any
 
+from .._common.docstrings import example
 from .._common.user_warnings import warn_user
 
 __all__ = [
@@ -25,8 +26,15 @@ __all__ = [
 ]
 
 
+@example('torch.multiprocessing.ProcessRaisedException("no file", error_index=1, error_pid=7).error_index', "1")
 class ProcessException(Exception):
-    """One of the processes failed."""
+    """One of the processes failed.
+
+    Args:
+        msg: the message.
+        error_index: which of the processes it was.
+        error_pid: its process id.
+    """
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
@@ -36,10 +44,14 @@ class ProcessException(Exception):
         return type(self), (self.msg, self.error_index, self.error_pid)
 
 
+@example('torch.multiprocessing.ProcessRaisedException("no file", error_index=1, error_pid=7).msg', "'no file'")
 class ProcessRaisedException(ProcessException):
     """The function raised in one of the processes; its traceback is in the message."""
 
 
+@example(
+    'torch.multiprocessing.ProcessExitedException("killed", error_index=1, error_pid=7, exit_code=-9).exit_code', "-9"
+)
 class ProcessExitedException(ProcessException):
     """One of the processes was killed, or exited by itself."""
 
@@ -65,8 +77,14 @@ def _run(function: Any, index: int, args: tuple[Any, ...], error_file: str) -> N
         sys.exit(1)
 
 
+@example("torch.multiprocessing.ProcessContext([], []).join()", "True")
 class ProcessContext:
-    """The processes of one `spawn`."""
+    """The processes of one `spawn`.
+
+    Args:
+        processes: the processes.
+        error_files: for each the file into which it writes its traceback.
+    """
 
     def __init__(self, processes: list[Any], error_files: list[str]) -> None:
         self.processes, self.error_files = processes, error_files
@@ -128,8 +146,9 @@ class ProcessContext:
         raise ProcessRaisedException(words, index, process.pid)
 
 
+@example("issubclass(torch.multiprocessing.SpawnContext, torch.multiprocessing.ProcessContext)", "True")
 class SpawnContext(ProcessContext):
-    """The old name of `ProcessContext`."""
+    """The old name of `ProcessContext`, with its arguments `processes` and `error_files`."""
 
     def __init__(self, processes: list[Any], error_files: list[str]) -> None:
         warn_user("SpawnContext is renamed to ProcessContext since 1.4 release.")
@@ -144,7 +163,22 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run `fn(i, *args)` in `nprocs` processes; see `spawn`."""
+    """Run a function in several new processes.
+
+    Args:
+        fn: a function that the new processes can import; its first argument is the number of the process, from 0.
+        args: its further arguments.
+        nprocs: the number of processes.
+        join: whether to wait for them, and to raise what one of them raised.
+        daemon: whether they end with this process.
+        start_method: "spawn", "fork" or "forkserver".
+
+    Returns:
+        None, or without `join` a `ProcessContext`.
+
+    >>> import time
+    >>> torch.multiprocessing.start_processes(time.sleep, nprocs=1)  # time.sleep(0) in another process
+    """
     context = multiprocessing.get_context(start_method)
     folder = tempfile.mkdtemp(prefix="penlight-spawn-")
     processes, error_files = [], []
@@ -174,7 +208,22 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run `fn(i, *args)` in `nprocs` new processes; with `join`, wait for them and raise what one of them raised."""
+    """Run a function in several new processes, each with a fresh interpreter.
+
+    Args:
+        fn: a function that the new processes can import; its first argument is the number of the process, from 0.
+        args: its further arguments.
+        nprocs: the number of processes.
+        join: whether to wait for them, and to raise what one of them raised.
+        daemon: whether they end with this process.
+        start_method: must be "spawn"; anything else gives a warning.
+
+    Returns:
+        None, or without `join` a `ProcessContext`.
+
+    >>> import time
+    >>> torch.multiprocessing.spawn(time.sleep, nprocs=1)  # time.sleep(0) in another process
+    """
     if start_method != "spawn":
         warn_user(
             "This method only supports start_method=spawn (got: %s).\nTo use a different start_method use:\n\t\t "

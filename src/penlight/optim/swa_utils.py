@@ -30,7 +30,18 @@ def _can_lerp(tensors: Any) -> bool:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
-    """The update of an exponential moving average, for one tensor."""
+    """The update of an exponential moving average, for one tensor.
+
+    Args:
+        decay: the share of the old average, between 0 and 1.
+
+    Returns:
+        a function of the average, the new tensor and the number of tensors so far.
+
+    >>> update = torch.optim.swa_utils.get_ema_avg_fn(0.5)
+    >>> update(torch.zeros(2), torch.ones(2), 1)
+    tensor([0.5000, 0.5000])
+    """
     _check_decay(decay)
 
     @penlight.no_grad()
@@ -42,6 +53,12 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None]:
     """The update of an exponential moving average for lists of tensors: ``ema = decay * ema + (1 - decay) * new``.
+
+    Args:
+        decay: the share of the old average, between 0 and 1.
+
+    Returns:
+        a function of the averages, which it writes, the new tensors and the number so far.
 
     >>> update = torch.optim.swa_utils.get_ema_multi_avg_fn(0.5)
     >>> ema = [torch.zeros(2)]
@@ -64,7 +81,15 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None
 
 
 def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
-    """The update of an equally weighted average, for one tensor."""
+    """The update of an equally weighted average, for one tensor.
+
+    Returns:
+        a function of the average, the new tensor and the number of tensors so far.
+
+    >>> update = torch.optim.swa_utils.get_swa_avg_fn()
+    >>> update(torch.zeros(2), torch.ones(2), 1)
+    tensor([0.5000, 0.5000])
+    """
 
     @penlight.no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Any:
@@ -75,7 +100,17 @@ def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
 
 
 def get_swa_multi_avg_fn() -> Callable[[Any, Any, Any], None]:
-    """The update of an equally weighted average for lists of tensors."""
+    """The update of an equally weighted average for lists of tensors.
+
+    Returns:
+        a function of the averages, which it writes, the new tensors and the number so far.
+
+    >>> update = torch.optim.swa_utils.get_swa_multi_avg_fn()
+    >>> averages = [torch.zeros(2)]
+    >>> update(averages, [torch.ones(2)], 1)
+    >>> averages
+    [tensor([0.5000, 0.5000])]
+    """
 
     @penlight.no_grad()
     def swa_update(averaged_param_list: Any, current_param_list: Any, num_averaged: Any) -> None:
@@ -97,6 +132,9 @@ class AveragedModel(Module):
     ``update_parameters(model)`` adds the current ones. By default all have equal weight; ``avg_fn(average, new, n)`` returns another
     average, ``multi_avg_fn(averages, news, n)`` writes it. Buffers are averaged with ``use_buffers`` and
     otherwise copied.
+
+    Args:
+        device: where the copy is; None is where the model is.
 
     >>> model = torch.nn.Linear(2, 1)
     >>> average = torch.optim.swa_utils.AveragedModel(model)
@@ -154,6 +192,14 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
     A batch is a tensor, or a list or tuple whose first element is the model's input.
 
+    Args:
+        loader: the batches.
+        model: the model, whose mode is restored.
+        device: where to move each batch; None leaves it.
+
+    Returns:
+        None
+
     >>> model = torch.nn.BatchNorm1d(1)
     >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
     >>> model.running_mean
@@ -179,7 +225,10 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(Scheduled, example=('swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear"', "[0.75]")):
-    """Changes the rate from its current value to ``swa_lr`` within ``anneal_epochs`` epochs, then keeps it constant."""
+    """Changes the rate from its current value to ``swa_lr`` within ``anneal_epochs`` epochs, then keeps it constant.
+
+    ``anneal_strategy`` is "cos" or "linear", ``last_epoch`` the epoch to resume after; -1 starts anew with the rates of ``optimizer``.
+    """
 
     def __init__(self, optimizer: Optimizer, swa_lr: float | list[float], anneal_epochs: int = 10,
                  anneal_strategy: Literal["cos", "linear"] = "cos", last_epoch: int = -1) -> None:  # fmt: skip

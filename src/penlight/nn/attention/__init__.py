@@ -17,7 +17,7 @@ __all__ = [
 WARN_FOR_UNFUSED_KERNELS = False
 
 
-@example("int(SDPBackend.FLASH_ATTENTION)", "1")
+@example("int(torch.nn.attention.SDPBackend.FLASH_ATTENTION)", "1")
 class SDPBackend(Enum):
     """The backends of scaled dot product attention by their PyTorch names."""
 
@@ -38,7 +38,14 @@ class SDPBackend(Enum):
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[dict[Any, Any]]:
     """Accepts a choice of backends for the block, without effect: there is one implementation.
 
-    >>> with sdpa_kernel(SDPBackend.MATH):
+    Args:
+        backends: a member of `SDPBackend`, or a list of them.
+        set_priority: accepted and ignored.
+
+    Returns:
+        a context manager.
+
+    >>> with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
     ...     pass
     """
     if not isinstance(backends, (list, SDPBackend)):
@@ -49,24 +56,62 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
     yield {}
 
 
+@example("torch.nn.attention.list_flash_attention_impls()", "[]")
 def list_flash_attention_impls() -> list[str]:
-    """The implementations of flash attention: none, because it needs a GPU."""
+    """The implementations of flash attention: none, because it needs a GPU.
+
+    Returns:
+        an empty list.
+    """
     return []
 
 
+@example("torch.nn.attention.current_flash_attention_impl()")
 def current_flash_attention_impl() -> None:
-    """The implementation in use: none."""
+    """The implementation in use: none.
+
+    Returns:
+        None
+    """
 
 
 def activate_flash_attention_impl(impl: str) -> None:
-    """Raises: there is none to activate."""
+    """Raises: there is none to activate.
+
+    Args:
+        impl: its name.
+
+    Returns:
+        nothing: it raises.
+
+    >>> torch.nn.attention.activate_flash_attention_impl("FA4")
+    Traceback (most recent call last):
+    ValueError: Unknown flash attention impl 'FA4'. Available implementations: []
+    """
     raise ValueError(f"Unknown flash attention impl '{impl}'. Available implementations: []")
 
 
+@example("torch.nn.attention.restore_flash_attention_impl()")
 def restore_flash_attention_impl() -> None:
-    """Does nothing: there is only one implementation."""
+    """Does nothing: there is only one implementation.
+
+    Returns:
+        None
+    """
 
 
 def register_flash_attention_impl(impl: str, *, register_fn: Any) -> None:
-    """Raises: there is only one implementation."""
+    """Raises: there is only one implementation.
+
+    Args:
+        impl: its name.
+        register_fn: the function that would register it.
+
+    Returns:
+        nothing: it raises.
+
+    >>> torch.nn.attention.register_flash_attention_impl("FA4", register_fn=print)
+    Traceback (most recent call last):
+    NotImplementedError: flash attention 'FA4' is for GPUs, of which there are none here
+    """
     raise NotImplementedError(f"flash attention '{impl}' is for GPUs, of which there are none here")

@@ -14,14 +14,28 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(IntEnum):
-    """How the diagonal of a non-square causal mask is aligned."""
+    """How the diagonal of a non-square causal mask is aligned.
+
+    >>> torch.nn.attention.bias.CausalVariant.LOWER_RIGHT.value
+    2
+    """
 
     UPPER_LEFT = auto()
     LOWER_RIGHT = auto()
 
 
 class CausalBias(Tensor):
-    """A boolean mask, True where a query may attend, for `scaled_dot_product_attention`."""
+    """A boolean mask, True where a query may attend, for `scaled_dot_product_attention`.
+
+    Args:
+        variant: how the diagonal is aligned, a `CausalVariant`.
+        seq_len_q: the number of queries.
+        seq_len_kv: the number of keys.
+
+    >>> from penlight.nn.attention.bias import CausalBias, CausalVariant
+    >>> CausalBias(CausalVariant.LOWER_RIGHT, 1, 2)
+    tensor([[True, True]])
+    """
 
     variant: CausalVariant
     seq_len_q: int
@@ -52,6 +66,12 @@ class CausalBias(Tensor):
 def causal_upper_left(*size: int) -> CausalBias:
     """The causal mask whose diagonal starts at the upper left corner.
 
+    Args:
+        size: the numbers of queries and of keys.
+
+    Returns:
+        a `CausalBias`.
+
     >>> from penlight.nn.attention.bias import causal_upper_left
     >>> causal_upper_left(2, 3)
     tensor([[ True, False, False],
@@ -64,6 +84,12 @@ def causal_upper_left(*size: int) -> CausalBias:
 
 def causal_lower_right(*size: int) -> CausalBias:
     """The causal mask whose diagonal ends at the lower right corner.
+
+    Args:
+        size: the numbers of queries and of keys.
+
+    Returns:
+        a `CausalBias`.
 
     >>> from penlight.nn.attention.bias import causal_lower_right
     >>> causal_lower_right(2, 3)

@@ -21,8 +21,18 @@ def _contains_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
+@example("torch.nn.parallel.scatter([1, 2], target_gpus=[])", "[]")
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
-    """The inputs split over the devices; raises for tensors, because there are no devices."""
+    """The inputs split over the devices; raises for tensors, because there are no devices.
+
+    Args:
+        inputs: what to split: tensors, or lists and dicts of them.
+        target_gpus: the devices.
+        dim: the dimension to split.
+
+    Returns:
+        a list with the part for each device.
+    """
     if _contains_tensor(inputs):
         raise RuntimeError(
             "Cannot scatter tensors to devices that are not available. There is no GPU here: "
@@ -43,8 +53,18 @@ def scatter_kwargs(
     return tuple(positional), tuple(named)
 
 
+@example('torch.nn.parallel.gather([None], "cpu")')
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
-    """Raises for tensors, as PyTorch does without GPUs; None stays None."""
+    """Raises for tensors, as PyTorch does without GPUs; None stays None.
+
+    Args:
+        outputs: the output of each device.
+        target_device: where the result would be.
+        dim: the dimension to join.
+
+    Returns:
+        None
+    """
     if _contains_tensor(outputs):
         raise AssertionError(
             "Gather function not implemented for CPU tensors. There is no GPU here: use torch.cat(outputs, dim)."
@@ -55,8 +75,18 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     raise TypeError(f"gather: expected tensors or containers of tensors, but got {type(first).__name__}")
 
 
+@example("torch.nn.parallel.replicate(torch.nn.Linear(2, 1), devices=[])", "[]")
 def replicate(network: Any, devices: Sequence[Any], detach: bool = False) -> list[Any]:
-    """Raises, as PyTorch does without GPUs; for an empty list of devices there are no copies."""
+    """Raises, as PyTorch does without GPUs; for an empty list of devices there are no copies.
+
+    Args:
+        network: the module.
+        devices: the devices.
+        detach: whether the copies would be without gradients.
+
+    Returns:
+        a list of copies: without devices an empty one.
+    """
     if not devices:
         return []
     raise AssertionError(
@@ -66,7 +96,21 @@ def replicate(network: Any, devices: Sequence[Any], detach: bool = False) -> lis
 
 def parallel_apply(modules: Sequence[Any], inputs: Sequence[Any], kwargs_tup: Sequence[dict[str, Any]] | None = None,
                    devices: Sequence[Any] | None = None) -> list[Any]:  # fmt: skip
-    """Raises, as PyTorch does without GPUs."""
+    """Raises, as PyTorch does without GPUs.
+
+    Args:
+        modules: the modules.
+        inputs: the inputs of each.
+        kwargs_tup: keyword arguments of each.
+        devices: the device of each.
+
+    Returns:
+        nothing: it raises.
+
+    >>> torch.nn.parallel.parallel_apply([torch.nn.ReLU()], [torch.ones(1)])
+    Traceback (most recent call last):
+    RuntimeError: Cannot access accelerator device when none is available. There is no GPU here: call each module itself.
+    """
     for name, given in (("inputs", inputs), ("kwargs_tup", kwargs_tup), ("devices", devices)):
         if given is not None and len(modules) != len(given):
             raise AssertionError(
@@ -110,7 +154,22 @@ class DataParallel(Module):
 
 def data_parallel(module: Module, inputs: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None,
                   dim: int = 0, module_kwargs: Any = None) -> Any:  # fmt: skip
-    """Raises, as PyTorch does without GPUs."""
+    """Raises, as PyTorch does without GPUs.
+
+    Args:
+        module: the module.
+        inputs: its inputs.
+        device_ids, output_device: the devices.
+        dim: the dimension to split.
+        module_kwargs: its keyword arguments.
+
+    Returns:
+        nothing: it raises.
+
+    >>> torch.nn.parallel.data_parallel(torch.nn.ReLU(), torch.ones(1))
+    Traceback (most recent call last):
+    RuntimeError: device type could not be determined. There is no GPU here: call the module itself.
+    """
     raise RuntimeError("device type could not be determined. There is no GPU here: call the module itself.")
 
 
