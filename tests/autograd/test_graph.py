@@ -53,6 +53,52 @@ def test_gradient_edges(same):
         say(x.grad, grad(z, e))
 
 
+def test_a_leaf_that_its_graph_outlives(same):
+    @same
+    def program(torch, say):
+        x = torch.nn.Parameter(torch.ones(2))
+        x.tag = 1
+        y = (x * 2).sum()
+        del x
+        node = y.grad_fn.next_functions[0][0].next_functions[0][0]
+        found = node.variable
+        say(found, found.tag, found is node.variable, torch.autograd.graph.get_gradient_edge(found).node is node)
+        say(torch.autograd.grad(y, found, retain_graph=True))
+        found.register_hook(lambda grad: grad * 10)
+        found.other = 2
+        del found
+        y.backward()
+        say(node.variable.grad, node.variable.tag, node.variable.other)
+
+
+def test_a_leaf_that_was_made_again():
+    """It is what the leaf was, and makes no cycle. Pinned from PyTorch."""
+
+    class Named(penlight.Tensor):
+        pass
+
+    for device, kind in (("cpu", penlight.Tensor), ("cpu", Named), ("meta", penlight.nn.Parameter)):
+        x = (
+            penlight.Tensor._make_subclass(kind, penlight.ones(2), True)
+            if device == "cpu"
+            else kind(penlight.ones(2, device=device))
+        )
+        x.tag, kind = "mine", type(x)
+        node = penlight.autograd.graph.get_gradient_edge(x).node
+        y = (x * 2).sum()
+        del x
+        found = node.variable
+        assert type(found) is kind and found.tag == "mine" and found.is_leaf and found.requires_grad
+        assert penlight.autograd.grad(y, found)[0].tolist() == [2.0, 2.0] if not found.is_meta else True
+        alive = [weakref.ref(found), weakref.ref(node)]
+        gc.disable()
+        try:
+            del found, node, y
+            assert [ref() for ref in alive] == [None, None]
+        finally:
+            gc.enable()
+
+
 def test_edges_without_a_tensor():
     x = leaf(penlight)
     y = x * 2

@@ -136,6 +136,7 @@ def test_other_memory_and_parameters(same):
             lambda x: x.resize_(3),
             lambda x: x.resize_as_(torch.ones(2)),
             lambda x: x.as_strided_((2,), (1,)),
+            lambda x: x.resize_(2, 3),
             lambda x: x.set_(torch.ones(2)),
             torch.nn.Parameter,
             lambda x: torch.nn.Parameter(x, requires_grad=False).is_inference(),
@@ -145,3 +146,20 @@ def test_other_memory_and_parameters(same):
             say.attempt(lambda: use(made))
             with torch.inference_mode():
                 say.attempt(lambda: use(made))
+
+
+def test_resizing_what_requires_grad(same):
+    @same
+    def program(torch, say):
+        for use in (
+            lambda x: x.resize_(2),
+            lambda x: x.resize_(9).shape,
+            lambda x: x.resize_(2, 3),
+            lambda x: x.set_(torch.ones(2)),
+        ):
+            for inference in (False, True):
+                for inside in (False, True):
+                    with torch.inference_mode(inference):
+                        made = torch.ones(2, 3, requires_grad=True)
+                    with torch.inference_mode(inside):
+                        say.attempt(lambda: use(made))

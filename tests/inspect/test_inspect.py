@@ -202,7 +202,7 @@ def test_a_leaf_that_is_gone():
     y = torch.ones(2, 3, requires_grad=True).exp()
     node = y.grad_fn.next_functions[0][0]
     assert draw(y).boxes[-1].lines == ["(2, 3) float32"]
-    assert node._kept is None
+    assert node._ref() is None
 
 
 def test_drawing_only_reads_and_keeps_nothing_alive():

@@ -39,6 +39,8 @@ WORDS = [
     (lambda: torch.cumsum(X, torch.Size([1])), "cumsum(): argument 'dim' (position 2) must be int, not torch.Size"),
     (lambda: torch.cumsum(X, 0, out=(X,)), "cumsum(): argument 'out' must be Tensor, not tuple"),
     (lambda: torch.flip(X, ["a"]), "flip(): argument 'dims' (position 2) must be tuple of ints, but found element of type str at pos 0"),
+    (lambda: torch.flip(X), 'flip() missing 1 required positional arguments: "dims"'),
+    (lambda: X.flip(dims=0), "flip(): argument 'dims' must be tuple of ints, not int"),
     (lambda: X.permute(0, 1.0), "permute(): argument 'dims' failed to unpack the object at pos 2 with error \"type must be tuple of ints,but got float\""),
     (lambda: torch.stack([X, 1]), "expected Tensor as element 1 in argument 0, but got int"),
     (lambda: torch.stack(1), "stack(): argument 'tensors' (position 1) must be tuple of Tensors, not int"),

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _accumulate = lazy_import(globals(), "_accumulate", ".accumulate")
 _engine = lazy_import(globals(), "_engine", ".engine")
-_tensor = lazy_import(globals(), "_tensor", "..tensor")
 
 
 Edge = tuple["Node | None", int]
@@ -250,19 +249,19 @@ class AccumulateGrad(Node):
     """Where the gradient of a leaf arrives; adds it into the leaf's `.grad`.
 
     The leaf's edge refers to this node, so the node refers to its leaf weakly, which avoids a cycle. If the graph outlives the leaf's
-    Python object, `variable` recreates the tensor over the same memory (in PyTorch the graph keeps it alive). The new tensor has the same
-    `.grad`, which the node holds too (see `set_grad`).
+    Python object, `variable` makes another one, which takes the leaf's place: of its class, over its memory, with its `__dict__` and its
+    `.grad` (see `set_grad`), and this node in its edge. In PyTorch the graph keeps the object itself alive.
     """
 
-    __slots__ = ("_array", "_grad", "_kept", "_ref", "_versions")
+    __slots__ = ("_array", "_attributes", "_class", "_grad", "_ref", "_versions")
 
     def __init__(self, variable: Tensor) -> None:
         self.seq = next(sequence)
         self.next_functions = ()
         self._hooks = self._fit = None
-        self._kept: Any = None
         self._grad: Tensor | None = None
         self._ref = weakref.ref(variable)
+        self._class, self._attributes = type(variable), variable.__dict__
         self._array: np.ndarray[Any, Any] = variable._array
         if variable._vc is None:
             variable._vc = [0, None]
@@ -273,11 +272,11 @@ class AccumulateGrad(Node):
         """The leaf."""
         found = self._ref()
         if found is None:
-            if self._kept is None:
-                self._kept = _tensor.wrap(self._array)
-                self._kept._vc, self._kept._grad = self._versions, self._grad
-                self._kept._require_grad_()
-            found = self._kept
+            found = object.__new__(self._class)
+            found._array, found._vc, found._grad = self._array, self._versions, self._grad
+            found._edge, found._view, found._rare_state = (self, 0), None, None
+            found.__dict__ = self._attributes
+            self._ref = weakref.ref(found)
         return found
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:

@@ -220,7 +220,6 @@ class Collector:
         """The box of the leaf behind an AccumulateGrad. See Note [Drawing only reads]."""
         key = ("leaf", id(node))
         leaf = node._ref()
-        leaf = node._kept if leaf is None else leaf
         if leaf is not None:
             self.met.add(id(leaf))
         if key not in self.found:

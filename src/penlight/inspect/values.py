@@ -95,7 +95,7 @@ def run_noting_unpacked(run: Any, node: Node, grad: Any, held: dict[str, Any]) -
 def saved_by(node: Any, held: dict[str, Any] | None = None) -> Iterator[tuple[str, Any, bool]]:
     """The values that a node saved: each one's name, the tensor (or an array, a Packed, Freed), and whether it was modified since."""
     held = held_by(node) if held is None else held
-    if hasattr(node, "_kept") and not isinstance(node, AccumulateGrad):  # a custom function
+    if hasattr(node, "_kept"):  # a custom function
         kept = held["_kept"]
         if isinstance(kept, Freed):
             yield "saved_tensors", kept, False

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .._common.user_warnings import warn_user
-from ..autograd import views
+from ..autograd import modes, views
 from ..kernels.addresses import address, offset
 from ..kernels.copies.order import in_format
 from ..layout import channels_last as channels_last_format, channels_last_3d, memory_format, preserve_format
@@ -59,9 +59,8 @@ def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = No
     tensor([[0, 1],
             [2, 3]])
     """
-    if input.requires_grad:
+    if input.requires_grad and not (input.is_inference() or modes.inference.get()):
         raise RuntimeError("cannot resize variables that require grad")
-    refuse_inference(input)
     shape = sizes(args if size is None else (size,), "resize_")
     if shape and min(shape) < 0:
         raise RuntimeError(f"numel: integer multiplication overflow\nsizes {list(shape)} must not be negative")
@@ -70,6 +69,7 @@ def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = No
     need_countable(shape)
     need_countable(shape, input._array.itemsize)
     if tuple(input.shape) != shape or memory_format is not None:
+        refuse_inference(input)
         input._array = _resized(input._array, shape, memory_format)
         views.bump(input)
     return input
@@ -100,8 +100,8 @@ def resize(input: Tensor, *size: Any) -> Tensor:
     shape = sizes(size, "resize")
     if math.prod(shape) != input.numel():
         raise RuntimeError(
-            f"requested resize to {' x '.join(map(str, shape))} ({math.prod(shape)} elements in total), but the given tensor has a "
-            f"size of {' x '.join(map(str, input.shape))} ({input.numel()} elements). autograd's resize can only change the shape "
+            f"requested resize to {'x'.join(map(str, shape))} ({math.prod(shape)} elements in total), but the given tensor has a "
+            f"size of {'x'.join(map(str, input.shape))} ({input.numel()} elements). autograd's resize can only change the shape "
             "of a given tensor, while preserving the number of elements. "
         )
     return input.contiguous().view(shape)
@@ -139,6 +139,7 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
     >>> torch.zeros(2).set_(torch.ones(3))
     tensor([1., 1., 1.])
     """
+    views.check_inplace(input, input.requires_grad)
     refuse_inference(input)
     refuse_tangents("set_", input)
     if type(input) is Marked:

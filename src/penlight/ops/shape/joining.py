@@ -339,10 +339,10 @@ def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     >>> torch.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1])
     """
-    if dims is not None:
-        args = (dims,)
-    wanted = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
-    return _flip(input, wrap_dims(tuple(wanted), input.dim()) if wanted else ())
+    if dims is None:
+        dims = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args or None
+    dims = tuple(dims)
+    return _flip(input, wrap_dims(dims, input.dim()) if dims else ())
 
 
 def _roll_array(input: Any, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
