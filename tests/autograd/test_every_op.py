@@ -21,7 +21,8 @@ from penlight.ops import OPS
 # Rules that are not the derivative of a function of numbers, and why.
 UNCHECKED = {
     **dict.fromkeys(
-        ["_floor_divide", "_floor_divide_number", "heaviside", "_unique", "_unique_dim", "_unique_consecutive", "_zeta_number", "_ctc_backward", "_histogram"],
+        ["_floor_divide", "_floor_divide_number", "heaviside", "_unique", "_unique_dim", "_unique_consecutive", "_zeta_number", "_ctc_backward", "_histogram",
+         "_geqrf", "_linalg_ldl_factor_ex", "_linalg_ldl_solve"],
         "the derivative is refused, as in PyTorch"),
     "_view_dtype": "it reads the memory of a number as another number",
     "_binomial": "random: its gradient is zero by definition",
@@ -42,7 +43,15 @@ FORMS = {
 
 def declared():
     """The names of the ops that have rules; those that only fill a tensor by chance have zeros for gradients."""
-    for table in ("nn.functional", "linalg", "fft", "special", "ops.nn.recurrent"):
+    for table in (
+        "nn.functional",
+        "linalg",
+        "fft",
+        "special",
+        "ops.nn.recurrent",
+        "ops.linalg.orthogonal",
+        "ops.linalg.factor",
+    ):
         __import__("penlight." + table)
     return [name for name, op in OPS.items() if op.rules and not name.endswith("_into")]
 

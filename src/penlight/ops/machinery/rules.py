@@ -48,8 +48,10 @@ class PackedFit:
 
 
 def fit_gradient(grad: Any, fit: Any, xp: Any) -> Any:
-    """Bring a gradient to its input's shape and dtype: sum over broadcast dimensions, and cast."""
+    """Bring a gradient to its input's shape and dtype: drop the imaginary part, sum over broadcast dimensions, and cast."""
     shape, np_dtype = fit
+    if np_dtype.kind != "c":
+        grad = xp.real_part(grad)
     if tuple(grad.shape) != shape:
         grad = xp.sum_to(grad, shape)
     return xp.cast(grad, np_dtype)
