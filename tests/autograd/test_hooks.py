@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import gc
 import pickle
-import warnings
 import weakref
 from collections import OrderedDict
 
@@ -222,45 +221,6 @@ def test_what_hooks_after_accumulation_may_return(same):
             x.register_post_accumulate_grad_hook(hook)
             say.attempt(lambda: (x * 2).sum().backward())
             say(x, x.grad)
-
-
-def test_hooks_of_a_leafs_node_see_what_changes_its_new_gradient(same):
-    @same
-    def program(torch, say):
-        with warnings.catch_warnings():  # of cycles, which is told once
-            warnings.simplefilter("ignore")
-            for function in (
-                lambda x: x * 2,
-                lambda x: x * 2 + x * 3,
-                lambda x: x + 1,
-                lambda x: x.t() * 2,
-                lambda x: x[0],
-                torch.sum,
-            ):
-                for graph in (False, True):
-                    x = torch.ones(2, 3, requires_grad=True)
-                    node, kept = torch.autograd.graph.get_gradient_edge(x).node, []
-                    node.register_hook(lambda _, grads: say(grads, x.grad.data_ptr() == grads[0].data_ptr()))
-                    x.register_post_accumulate_grad_hook(lambda p: (p.grad.detach().mul_(7), None)[1])
-                    for _ in range(2):
-                        function(x).sum().backward(create_graph=graph)
-                        say(x.grad)
-                    handle = x.register_hook(kept.append)
-                    x.grad = None
-                    function(x).sum().backward(create_graph=graph)
-                    say(x.grad, kept)
-                    handle.remove()
-
-
-def test_a_hook_does_not_make_the_gradient_a_copy(same):
-    @same
-    def program(torch, say):
-        for keep in (lambda grad: grad.data_ptr(), lambda grad: grad, lambda grad: grad[0]):
-            x, kept = torch.ones(3, requires_grad=True), []
-            x.register_hook(lambda grad: kept.append((keep(grad), grad.data_ptr())))
-            x.register_post_accumulate_grad_hook(lambda p: None)
-            (x * 2).sum().backward()
-            say(x.grad.data_ptr() == kept[0][1])
 
 
 def test_arguments_of_backward_and_grad(same):

@@ -53,9 +53,8 @@ def writable(grad: Any) -> np.ndarray[Any, Any]:
     return array if array.flags.writeable else array.copy()
 
 
-def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any], held: int = 0) -> None:
-    """Add the array that arrived at a leaf into its `.grad`: in place if there is one, else without a copy if nothing but `held` names of
-    the caller holds the array."""
+def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
+    """Add the array that arrived at a leaf into its `.grad`: in place if there is one, else without a copy if nothing else holds the array."""
     grad = arrived.pop(leaf, None)
     if grad is None:
         return
@@ -76,7 +75,7 @@ def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any], held: int = 0) -> 
         grad = fitted(grad, shape)
     present = variable._grad
     if present is None:
-        if getrefcount(grad) > ALONE + held or (held and grad.base is not None):
+        if getrefcount(grad) > ALONE:
             grad = copy_like(grad, array)
         elif grad.base is not None or grad.dtype is not array.dtype or grad.strides != array.strides:
             grad = _own(grad, array, shape)

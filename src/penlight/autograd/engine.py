@@ -33,7 +33,7 @@ import numpy as np
 from ..kernels.lazy import lazy_import
 from ..kernels.numpy_warnings import hush, unhush
 from . import hooks
-from .accumulate import accumulate, accumulate_graph, join, require_leaf
+from .accumulate import accumulate, accumulate_graph, accumulate_raw, join, require_leaf
 from .modes import NAMESPACE, count_picky, grad_mode, log
 from .node import NO_EDGE, READY, AccumulateGrad, Edge, Node
 
@@ -418,12 +418,12 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
         pass
     elif graph:
         accumulate_graph(leaf, grad)
-    elif leaf._hooks is None or not leaf._hooks.post:
+    elif leaf._hooks is None:
         arrived = {leaf: grad}
         grad = None
         accumulate(leaf, arrived)
     else:
-        accumulate(leaf, {leaf: grad}, held=1)  # as in PyTorch, post-hooks see what changes the new `.grad`
+        accumulate_raw(leaf, grad)
     if leaf._hooks is not None:
         hooks.after_leaf(leaf, grad, graph)
 
