@@ -1227,3 +1227,51 @@ def test_binary_cross_entropy_with_logits_has_the_dtype_of_its_target(factor: st
     logits, target = torch.zeros(2, requires_grad=True), torch.ones(2, dtype=torch.float64)
     loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, target, **{factor: torch.ones(2)})
     assert loss.dtype == torch.float64 and torch.autograd.grad(loss, logits)[0].dtype == torch.float32
+
+
+def test_running_products_of_complex_numbers_have_double_precision_on_the_way() -> None:
+    x = torch.tensor([1e20 + 0j, 1e20j, 1e20j, 1e-30, 1e-10])  # beyond float32 after two factors
+    assert torch.cumprod(x, 0).dtype == torch.complex64
+    torch.testing.assert_close(torch.cumprod(x, 0)[3:], torch.tensor([-1e30 + 0j, -1e20 + 0j]))
+    large = torch.tensor([3e38 + 0j, 3e38, -5e38 + 3e38])
+    assert torch.cumsum(large, 0)[2].isfinite()
+
+
+def test_second_derivatives_of_sampling_at_16_bit_coordinates() -> None:
+    image = (torch.arange(1020) * 0.37 % 1).view(1, 2, 10, 51).to(torch.bfloat16)
+    grid = torch.tensor([[[[0.62890625, 0.68359375], [-0.3, 0.41]]]]).to(torch.bfloat16)
+    found = []
+    for dtype in (torch.bfloat16, torch.float32):
+        x, at = (t.to(dtype).requires_grad_() for t in (image, grid))
+        slopes = torch.autograd.grad(torch.grid_sampler(x, at, 0, 1, False).sum(), (x, at), create_graph=True)
+        found.append(torch.autograd.grad(sum((s * s).sum() for s in slopes), (x, at)))
+    for half, single in zip(*found, strict=True):
+        torch.testing.assert_close(half.float(), single, rtol=0.05, atol=0.05 * float(single.abs().max()))
+
+
+def test_unreduced_losses_have_the_layout_of_their_operands() -> None:
+    a, b = torch.rand(3, 4).t().contiguous().t(), torch.rand(3, 4)
+    expanded = torch.rand(1, 4).expand(3, 4)
+    for loss, strides in (  # of (a, b), (b, a), (expanded, a)
+        (F.mse_loss, [(1, 3), (4, 1), (1, 3)]),
+        (F.smooth_l1_loss, [(1, 3), (4, 1), (1, 3)]),
+        (F.huber_loss, [(1, 3), (4, 1), (4, 1)]),
+        (F.binary_cross_entropy, [(1, 3), (4, 1), (4, 1)]),
+        (F.soft_margin_loss, [(1, 3), (4, 1), (4, 1)]),
+        (F.binary_cross_entropy_with_logits, [(4, 1), (1, 3), (1, 3)]),
+    ):
+        found = [loss(x, y, reduction="none") for x, y in ((a, b), (b, a), (expanded, a))]
+        assert [f.stride() for f in found] == strides, loss.__name__
+        assert torch.allclose(found[0], loss(a.contiguous(), b, reduction="none"))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("size", [8, 40])
+def test_layout_of_what_is_made_of_overlapping_windows(dtype: torch.dtype, size: int) -> None:
+    windows = torch.arange(size + 1).to(dtype).as_strided((2, size), (1, 1))
+    for result in (
+        windows - windows,
+        F.mse_loss(windows, windows, reduction="none"),
+        F.l1_loss(windows, windows, reduction="none"),
+    ):
+        assert result.stride() == (1, 2)

@@ -179,6 +179,19 @@ def empty_like(array: np.ndarray, dtype: Any = None, make: Callable[..., np.ndar
     return _with_layout(make([array.shape[d] for d in layout.order], dtype), layout)
 
 
+def laid_out_like(found: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """`found`, or a copy of it, laid out as a copy of `array`, which has its shape.
+
+    >>> laid_out_like(np.ones((2, 3)), np.zeros((3, 2)).T).strides
+    (8, 16)
+    """
+    out = empty_like(array, found.dtype)
+    if out.strides == found.strides:
+        return found
+    out[...] = found
+    return out
+
+
 def in_format(make: Callable[..., np.ndarray], shape: Sequence[int], dtype: Any, memory_format: Any) -> np.ndarray:
     """The result of `make(shape, dtype)`, in a memory format.
 

@@ -68,7 +68,9 @@ def layout_of(
     if 0 in shape:
         return None
     strides = [_strides(a, shape) for a in arrays]
-    if not all(map(_ordered, strides)) or any(step % size for own, size in zip(strides, itemsizes) for step in own):
+    if not all(_ordered(own, shape) for own in strides) or any(
+        step % size for own, size in zip(strides, itemsizes) for step in own
+    ):
         return None  # kernels use offsets in elements
     if result is not None:
         strides.append(contiguous_strides(shape, result))
@@ -95,7 +97,7 @@ def layout_of(
     return Layout(shape, columns, tuple([n for n, _ in outer]), apart, tuple([step > 0 for step in along]))
 
 
-def _ordered(strides: tuple[int, ...]) -> bool:
-    """Whether strides decrease from dimension to dimension; broadcast dimensions do not count."""
-    own = [s for s in strides if s]
-    return all(a >= b for a, b in pairwise(own)) and all(s > 0 for s in own)
+def _ordered(strides: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether strides decrease from dimension to dimension; of equal ones, sizes must. Broadcast dimensions do not count."""
+    own = [(stride, size) for stride, size in zip(strides, shape, strict=True) if stride]
+    return all(a >= b for a, b in pairwise(own)) and all(stride > 0 for stride, _ in own)

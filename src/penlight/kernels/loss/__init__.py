@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..copies.order import in_layout, laid_out_like
 from ..elementwise import as_kernel, blocks
 from ..elementwise.activation import log1p_exp
 from ..numpy_calls import expand_dims, positions
@@ -52,11 +53,14 @@ cross_entropy = by_table(CROSS_ENTROPY)
 
 
 @quiet
-def _reduce(body: Callable[..., None], reduction: str, *arrays: np.ndarray) -> np.ndarray:
-    """The elementwise loss that `body(*blocks, out)` writes, reduced."""
+def _reduce(
+    body: Callable[..., None], reduction: str, *arrays: np.ndarray, layout_of: np.ndarray | None = None
+) -> np.ndarray:
+    """The elementwise loss that `body(*blocks, out)` writes, reduced. Unreduced it has the layout of one array, or of all."""
+    kernel = as_kernel(body, len(arrays))
     if reduction == "none":
-        return as_kernel(body, len(arrays))(*arrays)
-    total = blocks.total(as_kernel(body, len(arrays)), *arrays)
+        return in_layout(kernel, *arrays) if layout_of is None else laid_out_like(kernel(*arrays), layout_of)
+    total = blocks.total(kernel, *arrays)
     if reduction == "mean":
         count = arrays[0].size
         total = total / count if count else np.nan
@@ -117,7 +121,7 @@ def _huber(delta: float) -> Callable[..., None]:
 
 def huber_loss(x: np.ndarray, target: np.ndarray, reduction: str = "mean", delta: float = 1.0) -> np.ndarray:
     """(x - target)^2 / 2 within delta, delta (|x - target| - delta / 2) beyond. Note [Huber without branches]."""
-    return _reduce(_huber(delta), reduction, x, target)
+    return _reduce(_huber(delta), reduction, x, target, layout_of=x)
 
 
 def huber_loss_backward(
@@ -192,7 +196,7 @@ def bce_with_logits(
         if factors:
             out *= factors[0]
 
-    return _reduce(body, reduction, x, target, *_like(x, weight), *_like(x, pos_weight))
+    return _reduce(body, reduction, x, target, *_like(x, weight), *_like(x, pos_weight), layout_of=target)
 
 
 def bce_with_logits_backward(
@@ -247,7 +251,7 @@ def bce(p: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None, red
         if factors:
             out *= factors[0]
 
-    return _reduce(body, reduction, p, target, *_like(p, weight))
+    return _reduce(body, reduction, p, target, *_like(p, weight), layout_of=p)
 
 
 def bce_backward(

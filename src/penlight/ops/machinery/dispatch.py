@@ -233,7 +233,7 @@ def arranged(op: Op, *raws: Any) -> Any:
     if type(kernel) is not np.ufunc or type(first) is not np.ndarray or first.itemsize == 2 or first.size >= HALVES:
         return _computed(op, raws)
     shape, strides = first.shape, first.strides
-    alike = 0 not in strides and 1 not in shape
+    alike = len({0, *strides}) > len(strides) and 1 not in shape
     for r in raws[1:]:
         if type(r) is np.ndarray and r.ndim and (r.strides != strides or r.shape != shape):
             alike = False

@@ -94,7 +94,9 @@ def _tap_weights(sampler: Any, dim: int, at: Any, move: Tensor) -> list[tuple[An
 
 
 def _sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """`grid_sample` as a composition of differentiable ops."""
+    """`grid_sample` as a composition of differentiable ops. Coordinates of 16 bits are too coarse to compute with."""
+    if grid.dtype.itemsize == 2:
+        return _sampled(input.float(), grid.float(), interpolation_mode, padding_mode, align_corners).to(input.dtype)
     shape, count = tuple(input.shape), grid.shape[0]
     sampler = kernels._Sampler(
         grid._array, shape, GRID_MODES[interpolation_mode], GRID_PADDINGS[padding_mode], align_corners, slopes=True

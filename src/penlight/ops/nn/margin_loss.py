@@ -11,6 +11,7 @@ from ... import dtypes
 from ...autograd.grad_mode import no_grad
 from ...autograd.modes import slow
 from ...kernels import distance as distance_kernels, index_width
+from ...kernels.copies.order import laid_out_like
 from ...kernels.elementwise import apply
 from ...kernels.elementwise.strategies import COSTLY
 from ...kernels.loss import compiled
@@ -51,7 +52,7 @@ def _soft_margin_array(input: Any, target: Any, reduction: int) -> Any:
         raise cannot_cast(dtypes.float32, dtypes.from_np(input.dtype))
     with silent():
         values = apply(_soft_margins, input, target) if input.size >= COSTLY else _soft_margins(input, target)
-        return reduce_values(values, reduction)
+        return reduce_values(values, reduction) if reduction else laid_out_like(values, input)
 
 
 def _soft_margin_rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any) -> Any:

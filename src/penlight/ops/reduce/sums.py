@@ -369,7 +369,9 @@ def accumulating(ufunc: Any) -> Any:
             return input.astype(np.int64) if input.dtype.kind in "biu" else input.copy()
         if input.dtype.kind == "f":
             return running(input, dim, ufunc)
-        return ufunc.accumulate(np.ascontiguousarray(input), dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+        wide = np.complex128 if input.dtype.kind == "c" else np.int64
+        found = ufunc.accumulate(np.ascontiguousarray(input), dim, dtype=wide)
+        return found if wide is np.int64 else found.astype(input.dtype, copy=False)
 
     return kernel
 
