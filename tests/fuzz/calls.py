@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from . import comparing
-from .cases import Case, case_of, records, script
+from .cases import Case, case_of, misfit_of, records, script
 from .progress import follow
 from .running import Child, Outcome
 
@@ -34,8 +34,10 @@ class Failure(NamedTuple):
 class Fuzzer:
     """The sides of a run."""
 
-    def __init__(self, sides: tuple[str, ...] = ("native", "plain", "torch"), guarded: bool = False) -> None:
-        self.sides, self.guarded = sides, guarded
+    def __init__(
+        self, sides: tuple[str, ...] = ("native", "plain", "torch"), guarded: bool = False, misfits: bool = False
+    ) -> None:
+        self.sides, self.guarded, self.misfits = sides, guarded, misfits
         self.children = {side: Child(side, guarded) for side in sides}
         self.referee = Child(sides[-1])
 
@@ -46,7 +48,7 @@ class Fuzzer:
         """What is wrong with the case of each seed. A few cases are sent ahead, so that no side waits for another."""
         sent: deque[tuple[int, Case, list[str]]] = deque()
         for seed in seeds:
-            case = case_of(seed, self.guarded)
+            case = misfit_of(seed) if self.misfits else case_of(seed, self.guarded)
             text = script(case)
             for child in self.children.values():
                 child.send(text)
@@ -84,8 +86,11 @@ def disagreement(case: Case, pair: tuple[str, str], outcomes: dict[str, Outcome]
         return None  # PyTorch refuses this, or gives what comes out of overwriting what is still to be read
     if pair[1] == "plain" and outcomes["plain"].error == "died":
         return f"died without machine code: {outcomes['plain'].words[-300:]}"
+    if case.misfit and pair[1] == "torch" and outcomes["native"].refused() and outcomes["torch"].refused():
+        return None
     record = records.RECORDS[case.name]
     coarse = max([COARSE.get(o.dtype, 0.0) for o in case.operands()], default=0.0) * record.rtol
+    coarse = max(coarse, 3e-5 * case.misfit)  # the other operands of an integer may make it a float32
     own = pair[1] == "plain"  # both sides are ours
     compared = comparing.Compared(
         values=record.equal,
@@ -190,7 +195,8 @@ def report(case: Case, pair: tuple[str, str], what: str, before: list[str]) -> s
         "plain": "import penlight as t  # with PENLIGHT_NATIVE=0",
         "torch": "import torch as t",
     }
-    kinds = {o.data.partition("(")[0] for o in case.operands() if o.data and o.data[0].isupper()}
+    made = [o.data.removeprefix("np.resize(") for o in case.operands()]
+    kinds = {data.partition("(")[0] for data in made if data[:1].isupper()}
     lines = [
         "import numpy as np",
         "from tests.fuzz.arrays import *",
@@ -213,11 +219,12 @@ def main() -> None:
     parser.add_argument(
         "--guard", action="store_true", help="all memory touches forbidden pages; only crashes are looked for"
     )
+    parser.add_argument("--misfits", action="store_true", help="one operand of each call does not fit the others")
     parser.add_argument("--without-torch", action="store_true")
     parser.add_argument("--brief", action="store_true", help="one line a failure, not shrunk")
     given = parser.parse_args()
     sides = ("native",) if given.guard else ("native", "plain") if given.without_torch else ("native", "plain", "torch")
-    fuzzer = Fuzzer(sides, given.guard)
+    fuzzer = Fuzzer(sides, given.guard, given.misfits)
 
     def told(failure: Failure) -> str:
         if given.brief:

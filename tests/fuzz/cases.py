@@ -158,6 +158,7 @@ class Case:
     args: tuple[Any, ...]
     kwargs: tuple[tuple[str, Any], ...] = ()
     mode: str = "call"  # or "grad", "backward", "second", "in place", "out KIND"
+    misfit: bool = False  # whether one operand does not fit the others, so that a refusal may be in any words
 
     def operands(self) -> list[Operand]:
         return [o for value in (*self.args, *[v for _, v in self.kwargs]) for o in _operands(value)]
@@ -292,6 +293,43 @@ def in_place_names() -> frozenset[str]:
 
     kept = [n for n in names() if records.RECORDS[n].inplace is not False and "." not in n]
     return frozenset([n for n in kept if hasattr(penlight.Tensor, n + "_")])
+
+
+def misfit_of(seed: int) -> Case:
+    """The case of a seed with one operand of another size, rank or dtype, all others left as they are."""
+    case = case_of(seed)
+    choice = random.Random(seed + 1)
+    operands = case.operands()
+    if not operands:
+        return case
+    at, count = choice.randrange(len(operands)), -1
+
+    def change(operand: Operand) -> Operand:
+        nonlocal count
+        count += 1
+        return _altered(choice, operand) if count == at else operand
+
+    return replace(case.changed(change), misfit=True)
+
+
+def _altered(choice: random.Random, operand: Operand) -> Operand:
+    shape, kind = list(operand.shape), choice.choice(["size", "size", "rank", "rank", "dtype"])
+    if kind == "dtype":
+        dtype = choice.choice([d for d in dict.fromkeys(DTYPES) if d != operand.dtype])
+        return replace(operand, dtype=dtype, grad=operand.grad and dtype in FLOATS, special=False)
+    if kind == "size" and shape:
+        dim = choice.randrange(len(shape))
+        shape[dim] = max(0, choice.choice([0, 1, shape[dim] - 1, shape[dim] + 1, shape[dim] + 1, 2 * shape[dim]]))
+    elif choice.random() < 0.5 and shape:
+        del shape[choice.randrange(len(shape))]
+    else:
+        shape.insert(choice.randint(0, len(shape)), choice.choice([1, 1, 2, 3]))
+    data = operand.data
+    if data:
+        literal = not data[0].isalpha() or data in ("nan", "inf", "True", "False")
+        numpy_dtype = "float32" if operand.dtype == "bfloat16" else operand.dtype
+        data = f"np.resize({f'np.array({data}, {numpy_dtype!r})' if literal else data}, {tuple(shape)})"
+    return replace(operand, data=data, shape=tuple(shape), layout="plain")
 
 
 def case_of(seed: int, guarded: bool = False) -> Case:

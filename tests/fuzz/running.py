@@ -47,6 +47,19 @@ class Outcome(NamedTuple):
     words: str
     facts: list[Fact]
 
+    def refused(self) -> bool:
+        """Whether there was an error of the kinds that PyTorch refuses arguments with."""
+        kinds = (
+            "RuntimeError",
+            "TypeError",
+            "ValueError",
+            "IndexError",
+            "NotImplementedError",
+            "_LinAlgError",
+            "OutOfMemoryError",
+        )
+        return self.error in kinds and not self.words.startswith("machine code")
+
 
 # ----- In the child -------------------------------------------------------------------------------------------------
 

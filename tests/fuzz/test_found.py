@@ -1275,3 +1275,31 @@ def test_layout_of_what_is_made_of_overlapping_windows(dtype: torch.dtype, size:
         F.l1_loss(windows, windows, reduction="none"),
     ):
         assert result.stride() == (1, 2)
+
+
+def test_operands_that_do_not_fit_the_others() -> None:
+    zeros, ones = torch.zeros, torch.ones
+    for size, name in (((0, 2), "kernel_height: 0 kernel_width: 2"), ((2, 0), "kernel_height: 2 kernel_width: 0")):
+        refused(name, lambda size=size: F.conv2d(zeros(1, 2, 5, 5), zeros(3, 2, *size)))
+    refused("kernel_height: 1 kernel_width: 0", lambda: F.conv1d(zeros(1, 2, 5), zeros(3, 2, 0)))
+    refused("2 x 0 x 2 .TxHxW.", lambda: F.conv3d(zeros(1, 2, 5, 5, 5), zeros(3, 2, 2, 0, 2)))
+    refused("broadcast shape .1, 9.", lambda: F.linear(ones(38)[::2], ones(9, 19), ones(1, 9)))
+    refused("LU_pivots of shape .3, 2.", lambda: torch.lu_unpack(ones(3, 4, 2), ones(3, dtype=torch.int32)))
+    refused("Tensor dimension is 3, expected 2", lambda: torch.chain_matmul(ones(2, 3), ones(3, 3, 2)))
+    refused("Tensor dimension is 1, expected 2", lambda: torch.chain_matmul(ones(3)))
+    refused("shape .. doesn't match", lambda: F.cross_entropy(zeros(4), torch.tensor([1]), label_smoothing=0.1))
+    for pool in (F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d, F.adaptive_avg_pool3d):
+        rank = int(pool.__name__[-2])
+        refused("dimension 1 being empty", lambda pool=pool, rank=rank: pool(zeros(1, 0, *[4] * rank), 2))
+
+
+def test_integrals_of_nothing_are_empty() -> None:
+    for requires_grad in (False, True):
+        y = torch.zeros(3, 0, requires_grad=requires_grad)
+        assert torch.cumulative_trapezoid(y).shape == (3, 0)
+        assert torch.cumulative_trapezoid(y, torch.zeros(3, 0)).shape == (3, 0)
+
+
+def test_what_is_computed_in_the_common_dtype_of_operands() -> None:
+    assert torch.searchsorted(torch.tensor([False, True]), torch.tensor([0, 9])).tolist() == [0, 2]
+    assert torch.stft(torch.ones(30).half(), 8, window=torch.ones(8), return_complex=True).dtype == torch.complex64

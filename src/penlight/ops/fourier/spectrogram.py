@@ -161,7 +161,7 @@ def _check_stft(call: Any, x: Tensor, n_fft: int, hop_length: int, win_length: i
             f"{call()}: expected a 1D window tensor of size equal to win_length={win_length}, but got window with size "
             f"{list(window.shape)}"
         )
-    if x.dtype.itemsize == 2:
+    if x.dtype.itemsize == 2 and (window is None or window.dtype.itemsize == 2):
         raise RuntimeError(f"MKL FFT doesn't support tensors of type: {dtypes.LEGACY[x.dtype]}")
 
 

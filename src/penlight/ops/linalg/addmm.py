@@ -12,7 +12,7 @@ from ...autograd.node import NO_EDGE
 from ...kernels.rows import widen
 from ...tensor import Tensor, new
 from ..machinery import dispatch
-from ..machinery.arguments import legacy_sum
+from ..machinery.arguments import broadcast_shape, legacy_sum
 from ..machinery.declare import OPS, OpCall, differentiable, op_forms
 from ..machinery.op import traits
 from ..shape.transpose import _t
@@ -184,7 +184,9 @@ def _with_bias(product: Tensor, bias: Tensor | None) -> Tensor:
     """The product with a bias added to it, in the product's dtype."""
     if bias is None:
         return product
-    return product + bias if product.dtype is bias.dtype else product.add_(bias)
+    shape = tuple(product.shape)
+    fits = product.dtype is bias.dtype and broadcast_shape(shape, tuple(bias.shape)) == shape
+    return product + bias if fits else product.add_(bias)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -217,7 +219,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         return matmul(input, weight.t())
     if input.dim() == 2:
         return addmm(bias, input, weight.t())
-    if input.dim() == 1 and bias.dim():
+    if input.dim() == 1 and bias.dim() and input.is_contiguous():
         check_sum(bias, input, weight)
         check_expand(bias, (1, weight.shape[0]))
         bias = bias.reshape(-1) if bias.dim() == 2 else bias

@@ -436,6 +436,11 @@ def lu_unpack(
             "intended to be used with the output produced by torch.linalg.lu_factor"
         )
     rows, empty = LU_data.shape[-2], np.zeros(0, LU_data._array.dtype)
+    pivoted = [*LU_data.shape[:-2], min(LU_data.shape[-2:])]
+    if unpack_pivots and list(LU_pivots.shape) != pivoted:  # PyTorch reads beyond them
+        raise RuntimeError(
+            f"torch.lu_unpack: Expected LU_pivots of shape {pivoted}, but got {list(LU_pivots.shape)} instead"
+        )
     pivots = values_of(LU_pivots)
     if unpack_pivots and pivots.size and not _all_between(pivots, 1, rows):
         raise RuntimeError(

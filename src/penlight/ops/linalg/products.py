@@ -267,6 +267,9 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     )  # fmt: skip
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    for matrix in matrices:
+        if matrix.dim() != 2:
+            raise RuntimeError(f"Tensor dimension is {matrix.dim()}, expected 2 instead.")
     return dispatch.given("chain_matmul", cheapest_product(list(matrices)), out)
 
 

@@ -98,7 +98,7 @@ def _check(input: Tensor, size: Ints, dims: int, name: str) -> None:
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received {{{listed}}}"
         )
-    for d in range(len(shape) - dims, len(shape)):
+    for d in range(1 if "max" in name or dims == 3 else len(shape) - dims, len(shape)):
         if shape[d] == 0:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {shape} with "

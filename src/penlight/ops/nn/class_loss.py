@@ -297,6 +297,8 @@ def _smoothed(
     axis = 0 if input.dim() == 1 else 1
     logs = log_softmax(input, axis)
     sharp = _nll_any(logs, target, weight, ignore_index, reduction)
+    if input.dim() == 1 == target.dim():
+        raise RuntimeError("output with shape [] doesn't match the broadcast shape [1]")
     classes = input.shape[axis]
     if weight is None:
         smooth = -logs.sum(axis)

@@ -41,7 +41,7 @@ def _fits(x: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Ints, dila
     if len(w) != len(x) or groups < 1 or x[1] != w[1] * groups or w[0] < 1 or w[0] % groups:
         return False
     for n, k, s, p, d in zip(x[2:], w[2:], stride, padding, dilation):
-        if s < 1 or p < 0 or d < 1 or n < 1 or n + 2 * p <= d * (k - 1):
+        if s < 1 or p < 0 or d < 1 or n < 1 or k < 1 or n + 2 * p <= d * (k - 1):
             return False
     return bias is None or bias == w[:1]
 
@@ -84,6 +84,12 @@ def _check(
             f"{given} of size {list(w)}, expected bias to be 1-dimensional with {results} elements, but got bias of size "
             f"{list(bias)} instead"
         )
+    if 0 in w[2:]:
+        *depth, height, width = (1, *w[2:])[-3 if len(w) > 4 else -2 :]
+        size = (
+            f": {depth[0]} x {height} x {width} (TxHxW)" if depth else f" kernel_height: {height} kernel_width: {width}"
+        )
+        raise RuntimeError(f"kernel size should be greater than zero, but got{size}")
     _check_sizes(x, w, stride, padding, dilation, transposed, output_padding, groups)
 
 

@@ -116,11 +116,12 @@ def _search_kernel(sorted_sequence: Any, input: Any, right: bool, int32: bool, s
     if sorted_sequence.dtype != input.dtype:
         common = dtypes.promote_types(dtypes.from_np(sorted_sequence.dtype), dtypes.from_np(input.dtype)).np
         sorted_sequence, input = sorted_sequence.astype(common), input.astype(common)
+    if input.dtype.kind in "bc":
+        raise not_implemented("searchsorted_out_cpu", input.dtype)
     return _search_array(sorted_sequence, input, right, sorter).astype(np.int32 if int32 else np.int64, copy=False)
 
 
 @plain(_search_kernel)
-@traits(refuses={"bc": "searchsorted_out_cpu"})
 def _searchsorted(
     sorted_sequence: Tensor, input: Tensor, right: bool, int32: bool, sorter: Tensor | None
 ) -> Tensor: ...

@@ -19,14 +19,17 @@ __all__ = ["cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"]
 # ----- Differences --------------------------------------------------------------------------------------------------
 
 
-def _diff_once(input: Tensor, dim: int) -> Tensor:
+def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """All elements along a dimension but the last, and all but the first."""
+    ahead = (slice(None),) * dim
+    first, rest = (*ahead, slice(None, -1)), (*ahead, slice(1, None))
     if unrecorded((input,)):
-        array = input._array
-        ahead: tuple[Any, ...] = (slice(None),) * dim
-        ends = wrap(array[(*ahead, slice(1, None))]), wrap(array[(*ahead, slice(None, -1))])
-        return ends[0].logical_xor(ends[1]) if array.dtype.kind == "b" else ends[0] - ends[1]
-    n = input.shape[dim]
-    after, before = input.narrow(dim, 1, n - 1), input.narrow(dim, 0, n - 1)
+        return wrap(input._array[first]), wrap(input._array[rest])
+    return input[first], input[rest]
+
+
+def _diff_once(input: Tensor, dim: int) -> Tensor:
+    before, after = _neighbours(input, dim)
     return after.logical_xor(before) if input.dtype is dtypes.bool_ else after - before
 
 
@@ -69,10 +72,10 @@ def diff(
 # ----- The trapezoid rule -------------------------------------------------------------------------------------------
 
 
-def _neighbours(y: Tensor, dim: int) -> Tensor:
+def _doubled_means(y: Tensor, dim: int) -> Tensor:
     """The sum of each sample and the next."""
-    n = y.shape[dim]
-    return y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)
+    before, after = _neighbours(y, dim)
+    return before + after
 
 
 def _steps(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
@@ -82,8 +85,7 @@ def _steps(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
         return _diff_once(x, 0).view([-1 if d == dim else 1 for d in range(y.dim())])
     x = x.view((1,) * (y.dim() - x.dim()) + tuple(x.shape))
-    n = x.shape[dim]
-    return x.narrow(dim, 1, n - 1) - x.narrow(dim, 0, n - 1)
+    return _diff_once(x, dim)
 
 
 def _samples(name: str, y: Tensor, x: Tensor | None, dim: int) -> int:
@@ -106,7 +108,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
     if x is None:
         ends = _mul_number(y.select(axis, 0) + y.select(axis, -1), 0.5)
         return _mul_number(y.sum(axis) - ends, 1 if dx is None else dx)
-    return _div_number((_neighbours(y, axis) * _steps("trapezoid", y, x, axis)).sum(axis), 2.0)
+    return _div_number((_doubled_means(y, axis) * _steps("trapezoid", y, x, axis)).sum(axis), 2.0)
 
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
@@ -126,8 +128,8 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
     """
     axis = _samples("cumulative_trapezoid", y, x, dim)
     if x is None:
-        return _mul_number(_neighbours(y, axis), (1 if dx is None else dx) / 2.0).cumsum(axis)
-    return _div_number((_neighbours(y, axis) * _steps("cumulative_trapezoid", y, x, axis)).cumsum(axis), 2.0)
+        return _mul_number(_doubled_means(y, axis), (1 if dx is None else dx) / 2.0).cumsum(axis)
+    return _div_number((_doubled_means(y, axis) * _steps("cumulative_trapezoid", y, x, axis)).cumsum(axis), 2.0)
 
 
 # ----- Numerical derivatives ----------------------------------------------------------------------------------------
