@@ -1303,3 +1303,25 @@ def test_integrals_of_nothing_are_empty() -> None:
 def test_what_is_computed_in_the_common_dtype_of_operands() -> None:
     assert torch.searchsorted(torch.tensor([False, True]), torch.tensor([0, 9])).tolist() == [0, 2]
     assert torch.stft(torch.ones(30).half(), 8, window=torch.ones(8), return_complex=True).dtype == torch.complex64
+
+
+def test_sizes_and_dtypes_that_do_not_fit() -> None:
+    zeros, ones = torch.zeros, torch.ones
+    for dtype in (torch.int8, torch.int16):
+        refused(
+            "must be long, int, byte or bool", lambda dtype=dtype: zeros(3)[torch.tensor([0], dtype=dtype)], IndexError
+        )
+    refused("same slice shapes", lambda: zeros(3, 2).index_copy(0, torch.tensor([0, 1]), ones(2, 3)))
+    for norm in ("nuc", "fro"):
+        refused("linalg.cond.ord", lambda norm=norm: torch.linalg.cond(ones(2, 3), norm))
+    refused("no dimensions", lambda: torch.norm_except_dim(torch.tensor(2.0)), IndexError)
+    assert torch.bincount(torch.zeros(0, dtype=torch.int64), weights=ones(3)).shape == (0,)
+    assert torch.cdist(ones(2, 0), ones(3, 0), p=inf).tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_a_mask_of_bytes_beside_another_index_is_a_mask() -> None:
+    x, mask = torch.zeros(3, 3), torch.tensor([1, 0, 1], dtype=torch.uint8)
+    with pytest.warns(UserWarning, match="torch.uint8"):
+        x[mask, torch.tensor([0, 1])] = 1.0
+    assert x.tolist() == [[1, 0, 0], [0, 0, 0], [0, 1, 0]]
+    refused("only supports boolean masks", lambda: x.__setitem__(mask, 2.0))

@@ -72,6 +72,14 @@ CASES = [
     *[f"t.nn.functional.l1_loss(t.ones(2), t.ones({s}, dtype=t.bool))" for s in ("()", "2")],
     *[f"t.nn.functional.binary_cross_entropy_with_logits(t.zeros(2, dtype=t.{a}), t.ones(2, dtype=t.{b}), {w}=t.ones(2))"
       for a, b in (("float32", "float64"), ("float64", "float32"), ("float32", "float16")) for w in ("weight", "pos_weight")],
+    "t.bincount(t.zeros(0, dtype=t.int64), weights=t.ones(3))",
+    *[f"t.zeros(3)[t.tensor([0, 1], dtype=t.{d})]" for d in ("int8", "int16", "int32", "int64", "uint8")],
+    *[f"t.zeros(2, 3).index_copy({dim}, t.tensor([0, 1]), t.ones({s}))" for dim in (0, 1) for s in ("2, 2", "2, 3", "2, 4", "2, 2, 1")],
+    *[f"t.linalg.cond(t.ones({s}), {p})" for s in ("2, 3", "0, 3") for p in ("'nuc'", "'fro'", 1)],
+    *[f"t.nn.functional.scaled_dot_product_attention(*[t.ones({s})] * 3, attn_mask=t.ones({m}))" for s in ("2, 3", "1, 2, 3", "1, 1, 2, 3") for m in ("()", "2", "2, 2")],
+    *[f"t.norm_except_dim(t.arange(24.0).reshape(2, 3, 4){v}, 2, {dim})" for v in ("", ".transpose(0, 2)") for dim in (-2, -1, 0, 1, 2, 7)],
+    *[f"t.norm_except_dim({x}, 2, 0)" for x in ("t.tensor(2.0)", "t.arange(4.0)", "t.ones(0, 3)", "t.ones(3, 0)")],
+    *[f"t.cdist(t.ones(2, 0), t.ones(3, 0), p={p})" for p in (0.0, 1.0, 2.0, 3.0, "float('inf')")],
 ]  # fmt: skip
 
 

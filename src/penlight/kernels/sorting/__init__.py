@@ -541,7 +541,7 @@ def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 
         raise RuntimeError("minlength should be >= 0")
     if x.ndim != 1 or (x.size and x.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is not None and weights.shape != x.shape:
+    if weights is not None and x.size and weights.shape != x.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     if weights is None or x.size == 0:
         return np.bincount(x.astype(np.intp, copy=False), minlength=minlength)

@@ -150,8 +150,9 @@ def warn_of_bytes(mask: Tensor) -> None:
 
 
 def refuse_byte_masks(indices: Sequence[Any]) -> None:
-    """Refuse uint8 masks when a single value is assigned: PyTorch calls masked_fill_ then."""
-    if any(isinstance(i, Tensor) and i.dtype is dtypes.uint8 and i.dim() for i in indices):
+    """Refuse a uint8 mask when it is the only index and a single value is assigned: PyTorch calls masked_fill_ then."""
+    given = [i for i in indices if isinstance(i, Tensor)]
+    if len(given) == 1 and given[0].dtype is dtypes.uint8 and given[0].dim():
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
 
 
@@ -189,7 +190,7 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[list[Any], bool]:
                 found += [wrap(i) for i in nonzero(array)]
             dim += array.ndim
             continue
-        if array.dtype.kind not in "iu":
+        if array.dtype.kind != "i" or array.dtype.itemsize < 4:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if array.size and item._level is None:
             n = input._array.shape[dim]

@@ -289,6 +289,12 @@ def index_copy(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source:
         raise IndexError(
             f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({source.shape[dim]})"
         )
+    slices = [" ".join(str(n) for d, n in enumerate(t.shape) if d != dim) for t in (input, source)]
+    if slices[0] != slices[1]:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{slices[0]} at dimension {dim} and source slice shape: {slices[1]} at dimension 0."
+        )
     n = input.shape[dim] if input.dim() else 1
     indices = values_of(index)
     if (

@@ -122,6 +122,8 @@ def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if p in ("nuc", "fro"):
+        need_square(input, f"linalg.cond(ord={p})")
     if 0 in input.shape[-2:]:
         return into("linalg_cond", out, input.new_zeros(input.shape[:-2], dtype=input.dtype.to_real()), input)
     if p in (None, 2, -2):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ..._common.dims import wrap_existing_dim
 from ..._common.user_warnings import warn_user
 from ...kernels import attention as kernels
 from ...kernels.lazy import lazy_import
@@ -109,8 +110,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> No
         raise RuntimeError(
             f"Expected key and value to have the same sequence length, but got {key.shape[-2]} and {value.shape[-2]}"
         )
-    if mask is not None and mask.dim() < 2:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-max(mask.dim(), 1)}, 0], but got -2)")
+    if mask is not None and mask.dim() < 2 and query.dim() == 4:
+        wrap_existing_dim(-2, mask.dim())
     if mask is not None and mask.dtype not in (dtypes.bool_, query.dtype, dtypes.float32):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "

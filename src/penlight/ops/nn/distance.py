@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ..._common.dims import wrap_existing_dim
 from ...kernels import distance
 from ...kernels.copies.convert import is_half
 from ...kernels.lazy import lazy_import
@@ -110,8 +111,13 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """
     if dim == -1:
         return norm(v, pow)
-    axis = wrap_dim(dim, v.dim())
-    return norm(v, pow, [d for d in range(v.dim()) if d != axis], True)
+    axis = wrap_existing_dim(dim, v.dim())
+    if axis not in (0, v.dim() - 1):
+        return norm_except_dim(v.transpose(0, axis), pow, 0).transpose(0, axis)
+    count, shape = v.shape[axis], [1] * v.dim()
+    shape[axis] = count
+    rows = v.contiguous().view((count, -1) if axis == 0 else (-1, count))
+    return norm(rows, pow, 1 if axis == 0 else 0).view(shape)
 
 
 # ----- All pairs of rows --------------------------------------------------------------------------------------------
@@ -123,6 +129,8 @@ def _length(difference: Any, p: float) -> Any:
     """The norm along the last dimension. One of order 0 counts what is not 0, and is NaN where a difference is."""
     if p == 0:
         return np.minimum(np.ceil(np.abs(difference)), 1).sum(-1)
+    if not difference.shape[-1]:
+        return difference.sum(-1)
     return _norm_array(difference, p, (difference.ndim - 1,), False)
 
 

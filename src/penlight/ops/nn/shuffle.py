@@ -53,7 +53,7 @@ def _pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor: ...
 
 
 @linear(_deal_array, node="ChannelShuffleBackward0",
-        input=lambda grad, groups, xp: xp._channel_shuffle(grad, grad.shape[1] // groups if groups else 1))  # fmt: skip
+        input=lambda grad, groups, xp: xp._channel_shuffle(grad, grad.shape[1] // groups or 1))  # fmt: skip
 @traits(channels_last=(4,))
 def _channel_shuffle(input: Tensor, groups: int) -> Tensor: ...
 
