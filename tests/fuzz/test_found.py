@@ -1315,6 +1315,7 @@ def test_sizes_and_dtypes_that_do_not_fit() -> None:
     for norm in ("nuc", "fro"):
         refused("linalg.cond.ord", lambda norm=norm: torch.linalg.cond(ones(2, 3), norm))
     refused("no dimensions", lambda: torch.norm_except_dim(torch.tensor(2.0)), IndexError)
+    refused("got Bool and Float", lambda: torch.conv_tbc(ones(3, 1, 1, dtype=torch.bool), ones(1, 1, 1), ones(1)))
     assert torch.bincount(torch.zeros(0, dtype=torch.int64), weights=ones(3)).shape == (0,)
     assert torch.cdist(ones(2, 0), ones(3, 0), p=inf).tolist() == [[0, 0, 0], [0, 0, 0]]
 
@@ -1325,3 +1326,10 @@ def test_a_mask_of_bytes_beside_another_index_is_a_mask() -> None:
         x[mask, torch.tensor([0, 1])] = 1.0
     assert x.tolist() == [[1, 0, 0], [0, 0, 0], [0, 1, 0]]
     refused("only supports boolean masks", lambda: x.__setitem__(mask, 2.0))
+
+
+def test_statistics_of_nothing_have_a_graph() -> None:
+    x = torch.ones(1, 0, requires_grad=True)
+    with pytest.warns(UserWarning, match="degrees of freedom is <= 0"):
+        assert torch.cov(x).isnan() and torch.cov(x).requires_grad
+    assert not torch.linalg.cond(torch.ones(0, 3, 3, requires_grad=True)).requires_grad

@@ -79,6 +79,9 @@ CASES = [
     *[f"t.nn.functional.scaled_dot_product_attention(*[t.ones({s})] * 3, attn_mask=t.ones({m}))" for s in ("2, 3", "1, 2, 3", "1, 1, 2, 3") for m in ("()", "2", "2, 2")],
     *[f"t.norm_except_dim(t.arange(24.0).reshape(2, 3, 4){v}, 2, {dim})" for v in ("", ".transpose(0, 2)") for dim in (-2, -1, 0, 1, 2, 7)],
     *[f"t.norm_except_dim({x}, 2, 0)" for x in ("t.tensor(2.0)", "t.arange(4.0)", "t.ones(0, 3)", "t.ones(3, 0)")],
+    *[f"t.conv_tbc(t.ones({n}, 1, 1), t.ones(1, 1, 1, dtype=t.{d}), t.ones(1))" for n in (0, 3) for d in ("float32", "float64")],
+    *[f"t.{f}(t.ones({s}, dtype=t.{d}))" for f in ("cov", "corrcoef") for s in ("0", "1, 0", "2, 0", "0, 2") for d in ("float32", "complex64", "int64")],
+    *[f"t.linalg.cond(t.ones({s}).requires_grad_(), {p})" for s in ("0, 3, 3", "3, 0, 0") for p in (None, -2, 1, "'fro'", "'nuc'")],
     *[f"t.cdist(t.ones(2, 0), t.ones(3, 0), p={p})" for p in (0.0, 1.0, 2.0, 3.0, "float('inf')")],
 ]  # fmt: skip
 

@@ -124,7 +124,7 @@ def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if p in ("nuc", "fro"):
         need_square(input, f"linalg.cond(ord={p})")
-    if 0 in input.shape[-2:]:
+    if not input.numel():
         return into("linalg_cond", out, input.new_zeros(input.shape[:-2], dtype=input.dtype.to_real()), input)
     if p in (None, 2, -2):
         S = svdvals(input)

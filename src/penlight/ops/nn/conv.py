@@ -13,6 +13,7 @@ from typing import Any
 from ..._common.user_warnings import warn_user
 from ...kernels import conv as kernels
 from ...tensor import Tensor
+from ..linalg.matmul import check_sum
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import plain_numbers, refuse_complex_gradient
@@ -282,5 +283,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     if math.prod(input.shape) and steps < 0:
         sizes = [steps, input.shape[1], weight.shape[2]]
         raise RuntimeError(f"Trying to create tensor with negative dimension {steps}: {sizes}")
+    if input.shape[0]:
+        check_sum(input, input, weight)
     refuse_complex_gradient("conv_tbc", input, weight, bias)
     return _conv_tbc(input, weight, bias, pad)

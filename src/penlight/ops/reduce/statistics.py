@@ -452,8 +452,6 @@ def cov(
     count = table.shape[1]
     _observation_weights(fweights, "fweights", count, True)
     _observation_weights(aweights, "aweights", count, False)
-    if not count:
-        return table.new_full((table.shape[0],) * 2, math.nan).squeeze()
     weights = aweights if fweights is None else fweights if aweights is None else fweights * aweights
     size: Any
     total: Any = None if weights is None else weights.sum()
