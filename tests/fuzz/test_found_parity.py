@@ -72,6 +72,8 @@ CASES = [
     *[f"t.nn.functional.l1_loss(t.ones(2), t.ones({s}, dtype=t.bool))" for s in ("()", "2")],
     *[f"t.nn.functional.binary_cross_entropy_with_logits(t.zeros(2, dtype=t.{a}), t.ones(2, dtype=t.{b}), {w}=t.ones(2))"
       for a, b in (("float32", "float64"), ("float64", "float32"), ("float32", "float16")) for w in ("weight", "pos_weight")],
+    "t.gradient(t.ones(2, 1, dtype=t.bool))",
+    "t.nn.functional.conv_transpose1d(t.ones(1, 1, 1), t.ones(1, 1, 2), padding=1)",
     "t.bincount(t.zeros(0, dtype=t.int64), weights=t.ones(3))",
     *[f"t.zeros(3)[t.tensor([0, 1], dtype=t.{d})]" for d in ("int8", "int16", "int32", "int64", "uint8")],
     *[f"t.zeros(2, 3).index_copy({dim}, t.tensor([0, 1]), t.ones({s}))" for dim in (0, 1) for s in ("2, 2", "2, 3", "2, 4", "2, 2, 1")],

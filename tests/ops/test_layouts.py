@@ -138,3 +138,35 @@ def test_a_new_dimension_leaves_the_other_strides():
     assert torch.equal(
         column.unsqueeze(0)[0].mul_(column), torch.ones(3, 1)
     )  # the same elements: PyTorch compares all strides
+
+
+def test_gradients_of_layers_are_channels_last_where_their_inputs_are():
+    F, last = torch.nn.functional, torch.channels_last
+    x = torch.rand(2, 4, 4, 6).contiguous(memory_format=last).requires_grad_()
+    weight = torch.ones(3, 4, 2, 2, requires_grad=True)
+    for layer in (
+        lambda: F.conv2d(x, weight),
+        lambda: F.batch_norm(x, None, None, training=True),
+        lambda: F.group_norm(x, 2),
+        lambda: F.max_pool2d(x, 2),
+        lambda: F.avg_pool2d(x, 2),
+        lambda: F.pad(x, (1, 1, 1, 1), mode="reflect"),
+        lambda: F.prelu(x, torch.ones(4)),
+        lambda: F.glu(x, 1),
+        lambda: F.rms_norm(x, (6,)),
+        lambda: F.interpolate(x, scale_factor=2),
+    ):
+        y = layer()
+        assert y.is_contiguous(memory_format=last)
+        grad = torch.autograd.grad(y, x, torch.ones_like(y))[0]
+        assert grad.is_contiguous(memory_format=torch.contiguous_format if "Glu" in y.grad_fn.name() else last)
+    assert torch.autograd.grad(F.conv2d(x, weight).sum(), weight)[0].stride() == (16, 1, 8, 4)
+
+
+def test_random_numbers_fall_on_the_same_elements_after_a_layer():
+    x = torch.rand(2, 4, 3, 3).contiguous(memory_format=torch.channels_last)
+    torch.manual_seed(0)
+    wanted = torch.nn.functional.dropout(torch.ones_like(x))
+    for layer in (lambda t: torch.prelu(t, torch.ones(1)), lambda t: torch.nn.functional.rms_norm(t, (3,))):
+        torch.manual_seed(0)
+        assert torch.equal(torch.nn.functional.dropout(layer(x)) != 0, wanted != 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 import penlight
@@ -123,3 +124,57 @@ def test_memory_formats(make):
         except (RuntimeError, TypeError) as error:
             found.append((type(error), str(error)))
     assert found[0] == found[1]
+
+
+# Layers of an input `x` (3, 4, 4, 6), parameters `w`, and one number for each channel, `c`.
+LAYERS = [
+    *[f"F.conv2d(x, w(5, 4, {k}, {k}), padding=1)" for k in (1, 2)],
+    "F.conv2d(x, w(8, 2, 2, 3), groups=2)",
+    "F.conv_transpose2d(x, w(4, 5, 2, 2), stride=2)",
+    "F.batch_norm(x, None, None, c, c, training=True)",
+    "F.batch_norm(x, 0 * c, c)",
+    "F.group_norm(x, 2, c, c)",
+    "F.instance_norm(x)",
+    "F.layer_norm(x, (6,))",
+    "F.layer_norm(x, (4, 4, 6))",
+    "F.rms_norm(x, (6,))",
+    "F.rms_norm(x, (4, 6), w(4, 6))",
+    *[f"F.{pool}2d(x, 2)" for pool in ("max_pool", "avg_pool", "adaptive_avg_pool", "adaptive_max_pool")],
+    "F.lp_pool2d(x, 2, 2)",
+    *[f"F.interpolate(x, scale_factor=2, mode={mode!r})" for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area")],
+    "F.interpolate(x, size=(3, 3), mode='bilinear', antialias=True)",
+    *[f"F.pad(x, (1, 1, 1, 1), mode={mode!r})" for mode in ("constant", "reflect", "replicate", "circular")],
+    "F.prelu(x, w(1))",
+    "F.prelu(x, c)",
+    *[f"F.glu(x, {dim})" for dim in (1, 2, 3)],
+    "F.channel_shuffle(x, 2)",
+    "F.pixel_unshuffle(x, 2)",
+    "F.dropout(x)",
+    "F.alpha_dropout(x, 0.5, True)",
+    "F.softmax(x, 1)",
+    "F.normalize(x)",
+]  # fmt: skip
+
+
+def laid_out(lib, text, incoming):
+    """The strides of a layer's result and of its gradients, and the result itself."""
+    lib.manual_seed(0)
+    given = []
+
+    def w(*shape):
+        given.append(lib.ones(shape, requires_grad=True))
+        return given[-1]
+
+    x = lib.rand(3, 4, 4, 6).contiguous(memory_format=lib.channels_last).requires_grad_()
+    y = eval(text, {"F": lib.nn.functional, "x": x, "w": w, "c": lib.arange(1.0, 5.0)})
+    grads = lib.autograd.grad(y, [x, *given], incoming(lib, y))
+    return [strides(t) for t in (y, *grads)], y.detach().numpy()
+
+
+@pytest.mark.parametrize("text", LAYERS)
+@pytest.mark.parametrize("incoming", ["ones", "ones_like"])
+def test_layers_keep_channels_last(text, incoming):
+    make = {"ones": lambda lib, y: lib.ones(y.shape), "ones_like": lambda lib, y: lib.ones_like(y)}[incoming]
+    (theirs, values), (ours, own) = (laid_out(lib, text, make) for lib in (torch, penlight))
+    assert ours == theirs
+    assert np.allclose(own, values, atol=1e-5)

@@ -185,6 +185,8 @@ def laid_out_like(found: np.ndarray, array: np.ndarray) -> np.ndarray:
     >>> laid_out_like(np.ones((2, 3)), np.zeros((3, 2)).T).strides
     (8, 16)
     """
+    if array.flags.c_contiguous and found.flags.c_contiguous:
+        return found
     out = empty_like(array, found.dtype)
     if out.strides == found.strides:
         return found

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..copies.order import in_layout, laid_out_like
 from ..reduce import reduce_sum
 from ..rows import narrow, quiet, split_shape, widen
 from . import Elementwise, attempt
@@ -55,10 +56,10 @@ def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     if wide.size >= COMPILED:
         result = _prelu_by_machine(_prelu_of, wide, widen(weight))
         if result is not None:
-            return narrow(result, x.dtype)
+            return narrow(laid_out_like(result, x), x.dtype)
     out = np.asarray(np.multiply(wide, _channel_weight(widen(weight), x)))
     blend(wide, wide > 0, out)
-    return narrow(out, x.dtype)
+    return narrow(laid_out_like(out, x), x.dtype)
 
 
 @quiet
@@ -79,7 +80,7 @@ def prelu_backward(grad: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple
         dweight = _whole_sum(share)
     else:
         dweight = np.add.reduce(share, tuple(k for k in range(x.ndim) if k != 1)) if x.ndim > 1 else share
-    return narrow(dx, x.dtype), np.asarray(dweight, weight.dtype).reshape(weight.shape)
+    return narrow(laid_out_like(dx, x), x.dtype), np.asarray(dweight, weight.dtype).reshape(weight.shape)
 
 
 def _gated(x: np.ndarray, gate: np.ndarray) -> np.ndarray:
@@ -89,15 +90,18 @@ def _gated(x: np.ndarray, gate: np.ndarray) -> np.ndarray:
 @quiet
 def glu(x: np.ndarray, dim: int) -> np.ndarray:
     """The first half of x along `dim`, times the sigmoid of the second."""
-    outer, n, inner = split_shape(x.shape, dim)
-    halves = widen(x).reshape(outer, 2, n // 2 * inner)
-    gate = None
-    if x.size >= COMPILED:
-        gate = attempt(_gated, (halves[:, 0], halves[:, 1]))
-    if gate is None:
-        gate = sigmoid(halves[:, 1])
-        gate *= halves[:, 0]
-    return narrow(gate.reshape(x.shape[:dim] + (n // 2,) + x.shape[dim + 1 :]), x.dtype)
+    halves = widen(x)
+    before, middle = (slice(None),) * dim, x.shape[dim] // 2
+    first, second = halves[(*before, slice(middle))], halves[(*before, slice(middle, None))]
+    return narrow(_glu_of(first, second) if x.flags.c_contiguous else in_layout(_glu_of, first, second), x.dtype)
+
+
+def _glu_of(x: np.ndarray, gate: np.ndarray) -> np.ndarray:
+    found = attempt(_gated, (x, gate)) if x.size >= COMPILED // 2 else None
+    if found is None:
+        found = sigmoid(gate)
+        found *= x
+    return found
 
 
 @quiet

@@ -42,7 +42,7 @@ from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, meta_of, wrap
 from . import dispatch, generate, recovery, rules as _rules, scalars  # noqa: F401
 from .array_namespace import graph, raw, sum_to
-from .channels_last import following
+from .channels_last import follow
 from .generate import in_place_function
 from .guards import refusing_dtypes
 from .op import Op, freed_wants, slot_kind
@@ -118,7 +118,8 @@ def _declarator(
 
     def decorate(face: F) -> F:
         op = Op(face, given, kind, rules, **more)
-        op.kernel = kernel = refusing_dtypes(op, following(op))
+        follow(op)
+        op.kernel = kernel = refusing_dtypes(op, op.kernel)
         op.inplace = inplace
         op._make_backward = node_class
         op.function = generate.stub(op)

@@ -36,6 +36,9 @@ class Traits(NamedTuple):
     full_scalars: bool = False  # see Note [Numbers beside 16-bit floats] in scalars.py
     channels_last: tuple[int, ...] = ()  # numbers of dimensions to which Note [Channels last] applies
     channels_last_of: int = 1  # how many of the first inputs decide the format
+    gradient_format: str = (
+        "input"  # what decides that of the gradients: "input", "grad" (the incoming gradient), "" (nothing)
+    )
     contiguous: bool = False  # whether its result is always contiguous, although it is elementwise
     any_layout: bool = False  # whether its result may be non-contiguous, although it is not elementwise
     refuses: dict[str, Any] = {}  # dtypes that PyTorch has no kernel for, see `refuse` in guards.py

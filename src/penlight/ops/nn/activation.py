@@ -221,7 +221,7 @@ def _relu_array(input: Any) -> Any:
 def _threshold_array(input: Any, output: Any, threshold: float) -> Any:
     small = type(input) is np.ndarray and output.size <= _MOST_SMALL and threshold == 0.0
     if small and input.dtype is output.dtype is _FLOAT32 and input.shape == output.shape:
-        passed = input.copy()
+        passed = input.copy("K")
         passed[np.less_equal(output, _ZERO)] = 0.0
         return passed
     return _activation_kernels.threshold_backward(input, output, threshold)  # the gradient passes a NaN input

@@ -112,9 +112,10 @@ def _check_sizes(
     if transposed:
         out = transposed_shape(x, w, stride, padding, dilation, output_padding, groups)[2:]
         if min(out) <= 0:
+            height = (1,) * (len(out) == 1)  # sequences are images of height 1
             raise RuntimeError(
-                f"Given input size per channel: ({_times(x[2:])}). Calculated output size per channel: ({_times(out)}). Output "
-                "size is too small"
+                f"Given input size per channel: ({_times((*height, *x[2:]))}). Calculated output size per channel: "
+                f"({_times((*height, *out))}). Output size is too small"
             )
         if any(o >= s and o >= d for o, s, d in zip(output_padding, stride, dilation)):
             names = ("depth", "height", "width")[-len(stride) :] if len(stride) > 1 else ("height", "width")

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...kernels import norm as kernels
+from ...kernels.copies.order import laid_out_like
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..machinery.array_namespace import raw
@@ -95,7 +96,10 @@ def _native_layer_norm(
 def _rms_gradients(
     grads: Any, input: Any, weight: Any, normalized_shape: Ints, result1: Any, eps: float, needs: Any, xp: Any
 ) -> Any:
-    return _layer_gradients(grads, input, weight, normalized_shape, None, result1, eps, needs, xp)[:2]
+    of_input, of_weight, _ = _layer_gradients(grads, input, weight, normalized_shape, None, result1, eps, needs, xp)
+    if xp is raw and of_input is not None:
+        of_input = laid_out_like(of_input, grads[0])
+    return of_input, of_weight
 
 
 def _rms_array(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> Any:
@@ -105,7 +109,7 @@ def _rms_array(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> A
 
 @differentiable(_rms_array, node="FusedRmsNormBackward0", results=("result0", "result1"),
                 **joint_rules(_rms_gradients, "input", "weight"))  # fmt: skip
-@traits(aten="_fused_rms_norm", returned=1)
+@traits(channels_last=(4, 5), gradient_format="", aten="_fused_rms_norm", returned=1)
 def _fused_rms_norm(input: Tensor, normalized_shape: Ints, weight: Tensor | None, eps: float) -> Any: ...
 
 

@@ -28,7 +28,7 @@ def _pairs(pad: Ints) -> tuple[tuple[int, int], ...]:
 @differentiable(lambda input, pad, value: kernels.pad(input, _pairs(pad), "constant", value), node="ConstantPadNdBackward0",
                 jvp=lambda tangents, env, xp: xp._constant_pad(tangents["input"], env["pad"], 0),
                 input=lambda grad, pad, xp: xp._constant_pad(grad, tuple(-n for n in pad), 0))  # fmt: skip
-@traits(channels_last=(4, 5))
+@traits(channels_last=(4, 5), gradient_format="grad")
 def _constant_pad(input: Tensor, pad: Ints, value: Any) -> Tensor: ...
 
 

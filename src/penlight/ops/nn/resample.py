@@ -74,7 +74,8 @@ def _declare(mode: str, dims: int, node: str, antialias: bool) -> None:
         input: Tensor, output_size: Ints, mode: str, align_corners: bool, scales: Any, antialias: bool
     ) -> Tensor: ...
 
-    traits(channels_last=((), (4,), (4, 5))[dims - 1], backward="grad")(face)
+    of_gradient = "" if mode in ("bicubic", "lanczos") else "grad"
+    traits(channels_last=((), (4,), (4, 5))[dims - 1], gradient_format=of_gradient, backward="grad")(face)
     face.__name__ = _op_name(mode, dims, antialias)
     linear(_resize_array, node=node + ("AaBackward0" if antialias else "Backward0"), input=_rule)(face)
 

@@ -42,19 +42,19 @@ def _deal_array(input: Any, groups: int) -> Any:
     node="PixelShuffleBackward0",
     input=lambda grad, upscale_factor, xp: xp._pixel_unshuffle(grad, upscale_factor),
 )
-@traits(channels_last=(4,))
+@traits(channels_last=(4,), gradient_format="grad")
 def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor: ...
 
 
 @linear(_channels_array, node="PixelUnshuffleBackward0",
         input=lambda grad, downscale_factor, xp: xp._pixel_shuffle(grad, downscale_factor))  # fmt: skip
-@traits(channels_last=(4,))
+@traits(channels_last=(4,), gradient_format="grad")
 def _pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor: ...
 
 
 @linear(_deal_array, node="ChannelShuffleBackward0",
         input=lambda grad, groups, xp: xp._channel_shuffle(grad, grad.shape[1] // groups or 1))  # fmt: skip
-@traits(channels_last=(4,))
+@traits(channels_last=(4,), gradient_format="grad")
 def _channel_shuffle(input: Tensor, groups: int) -> Tensor: ...
 
 

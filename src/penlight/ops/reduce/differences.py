@@ -210,10 +210,11 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
     if len(set(axes)) != len(axes):
         twice = next(d for d in axes if axes.count(d) > 1)
         raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    steps = _spacings(spacing, axes, dim is not None)
+    if any(input.shape[d] < edge_order + 1 for d in axes):
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     slopes = []
-    for d, step in zip(axes, _spacings(spacing, axes, dim is not None)):
-        if input.shape[d] < edge_order + 1:
-            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    for d, step in zip(axes, steps):
         if isinstance(step, Tensor):
             if step.dim() != 1:
                 raise RuntimeError(
