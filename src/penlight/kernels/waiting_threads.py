@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from . import call, executable
-from .native._x86 import R8, R9, R10, R12, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from .compiler.assembler import R8, R9, R10, R12, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 from .parallel import BACKOFF, native_thread_count, parallel_for, start_thread
 
 _PATIENCE = 1 << 21  # clock ticks for which an idle helper polls before it sleeps: some 0.8 milliseconds

@@ -18,7 +18,9 @@ import sys
 from functools import lru_cache
 
 from .. import executable
-from ..native._x86 import (
+from . import ir
+from .allocate import Allocation, Location, Register, Slot, Target
+from .assembler import (
     NAMES,
     R8,
     R9,
@@ -39,8 +41,6 @@ from ..native._x86 import (
     Address,
     Pooled,
 )
-from . import ir
-from .allocate import Allocation, Location, Register, Slot, Target
 from .encode import OPPOSITE, Code
 from .ir import BOOL, F32, F64, Buffer, Kernel, Op, Region, Type
 from .selection import Selection, origin

@@ -1,5 +1,5 @@
 """Implicit im2col in machine code, for any kernel, stride and dilation: matrix products with windows that are not copied. See
-kernels/conv/implicit_kernels.py.
+kernels/assembly/implicit_products.py.
 
 Note [Windows in place]
 For a channel, a kernel element and a row of results, the columns that `im2col` would copy are contiguous: in the images
@@ -21,8 +21,8 @@ from math import prod
 import numpy as np
 
 from .. import parallel
-from ..native._table import At, Plan, ranges, scratch
-from . import copy_and_pack, implicit_kernels
+from ..assembly import copy_and_pack, implicit_products
+from ..assembly.tables import At, Plan, ranges, scratch
 from .im2col import Ints
 from .implicit_plans import Correlation, Images, Step, Work, copy_step, in_pairs, packing, pieces, sequences, steps_of
 
@@ -122,8 +122,8 @@ class _Forward:
             }  # fmt: skip
             found.append(
                 (
-                    implicit_kernels.correlate(item * unit == 16, item == 8),
-                    self.plan.table(implicit_kernels.CORRELATE, table),
+                    implicit_products.correlate(item * unit == 16, item == 8),
+                    self.plan.table(implicit_products.CORRELATE, table),
                 )
             )
         return found
@@ -289,7 +289,7 @@ class _Weigh:
                 "chunk": _CHUNK, "panel": At("scratch", memory + 4 * self.gradients),
                 "sums": At("sums", item * ((job if self.work.by_images else 0) * self.channels + channel) * self.offsets.size), "sums row": item * self.offsets.size,
             }  # fmt: skip
-            found.append((implicit_kernels.weigh(fours, item == 8), self.plan.table(implicit_kernels.WEIGH, table)))
+            found.append((implicit_products.weigh(fours, item == 8), self.plan.table(implicit_products.WEIGH, table)))
         return found
 
     def run(self, grad: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..native._products import groups_of_rows
-from ..native._table import At, Plan, job_count, ranges
-from . import copy_and_pack
+from ..assembly import copy_and_pack
+from ..assembly.products import groups_of_rows
+from ..assembly.tables import At, Plan, job_count, ranges
 from .im2col import Ints, overlap
 
 Step = tuple[Any, At]  # a kernel and its table

@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import executable
-from ..native._products import clear, in_groups, outer_products
-from ..native._table import SAVED, count, load_function
-from ..native._x86 import (
+from ..compiler.assembler import (
     R8,
     R9,
     R10,
@@ -38,7 +36,9 @@ from ..native._x86 import (
     Address,
     Assembler,
 )
+from .products import clear, in_groups, outer_products
 from .sequence import Argument, Call, Moving
+from .tables import SAVED, count, load_function
 
 WIDTH = 16  # columns of a panel
 _FRAME = 24  # bytes of the stack

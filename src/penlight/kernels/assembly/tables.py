@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import call, parallel, waiting_threads
 from ..addresses import address
-from ._x86 import R8, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..compiler.assembler import R8, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
 _GRAIN_NS = 20_000  # of work per thread, at least
 SAVED = (RBX, RBP, R12, R13, R14, R15)

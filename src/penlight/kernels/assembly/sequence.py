@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import call, executable, waiting_threads
 from ..addresses import address
-from ..native._x86 import R8, R9, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..compiler.assembler import R8, R9, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
 _REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # of the first six arguments; others are on the stack
 _SAVED = (RBX, R12, R13, R14, R15)

@@ -6,8 +6,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from ..native._table import Table, count, function
-from ..native._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
+from ..compiler.assembler import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
+from .tables import Table, count, function
 
 # from, into: byte offsets of a box, and their increments after each call;
 # planes, layers, rows, columns: its size, and its strides in bytes in both arrays; tail: byte offset of the last vector in a row.
