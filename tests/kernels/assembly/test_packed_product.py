@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from penlight.kernels import executable
+from penlight.kernels.assembly.calls import repeat
 from penlight.kernels.assembly.packed_product import panels, products
-from penlight.kernels.assembly.sequence import repeat
 
 pytestmark = pytest.mark.skipif(not executable.available(), reason="this machine cannot run AVX2 code")
 

@@ -36,9 +36,9 @@ from ..compiler.assembler import (
     Address,
     Assembler,
 )
+from .calls import SAVED, Argument, Call, Moving
 from .products import clear, in_groups, outer_products
-from .sequence import Argument, Call, Moving
-from .tables import SAVED, count, load_function
+from .tables import count, load_function
 
 WIDTH = 16  # columns of a panel
 _FRAME = 24  # bytes of the stack
@@ -72,7 +72,7 @@ def products(first: Argument, arranged: np.ndarray, result: np.ndarray) -> list[
 
 @lru_cache(1)
 def product() -> Any:
-    """The product with `panels(second)`; the result's row stride is `columns`. Only machine code calls it: sequence.py."""
+    """The product with `panels(second)`; the result's row stride is `columns`. Only machine code calls it: calls.py."""
     signature = "rows, inner, panels, first: f32[rows * inner], second: f32, result: strided written f32, columns"
     return load_function(_write, signature)
 

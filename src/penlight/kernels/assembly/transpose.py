@@ -29,9 +29,10 @@ from ..compiler.assembler import (
     Assembler,
 )
 from . import tables
+from .calls import SAVED
 
 SQUARE = 8  # elements per vector
-_FIRST = 8 * (len(tables.SAVED) + 1)  # the offset of the seventh argument on the stack
+_FIRST = 8 * (len(SAVED) + 1)  # the offset of the seventh argument on the stack
 # Arguments: the range of the first dimension, the sizes of the next two, the two arrays, and those on the stack.
 _LENGTH, _FROM, _INTO = _FIRST, [_FIRST + 8 * (1 + i) for i in range(4)], [_FIRST + 8 * (5 + i) for i in range(4)]
 _FROM_OFFSET, _INTO_OFFSET = _FIRST + 8 * 9, _FIRST + 8 * 10

@@ -27,12 +27,10 @@ from typing import Any
 import numpy as np
 
 from .. import parallel
-from ..assembly import copy_and_pack
-from ..assembly.tables import At, Plan, job_count, ranges, scratch
+from ..assembly.tables import At, Plan, Step, job_count, ranges, scratch
 from ..lazy import lazy_import
 from ..linalg import blas
 from .im2col import Ints
-from .implicit_plans import sequences
 
 _winograd = lazy_import(globals(), "_winograd", "..assembly.winograd")
 
@@ -162,15 +160,15 @@ class _Tiled:
         self.blocks = _Blocks(images, out, each, target, least)
         self.count = job_count(self.blocks.count, cost)
         self.starts = ranges(self.blocks.count, self.count).tolist()
-        self.room, self.plan, self.driver = _Room(), Plan(), copy_and_pack.steps()
+        self.room, self.plan = _Room(), Plan()
         self.cleared: list[Ints] = []  # which ranges of the sixteen elements of tiles must be 0
 
     def finish(self, groups: int) -> None:
         """Write the tables of all jobs, once their memory needs are known."""
         steps = [[self.table(job, g, 4 * job * self.room.size) for g in range(groups)] for job in range(self.count)]
-        self.jobs = sequences(self.plan, steps)
+        self.jobs = self.plan.calls(steps)
 
-    def table(self, job: int, g: int, scratch: int) -> tuple[Any, At]:
+    def table(self, job: int, g: int, scratch: int) -> Step:
         """The step for a group of channels, for the blocks of a job."""
         raise NotImplementedError
 
@@ -187,7 +185,7 @@ class _Tiled:
         for offset, apart, first, last in self.cleared:
             part = memory.reshape(self.count, -1)[:, offset // 4 : offset // 4 + 4 * apart]
             part.reshape(self.count, 16, -1)[:, :, first:last] = 0
-        self.plan.run(self.driver, self.jobs[0], self.count, self.jobs[1], arrays | {"scratch": memory})
+        self.plan.run(self.jobs, self.count, arrays | {"scratch": memory})
 
 
 class _Forward(_Tiled):
@@ -204,7 +202,7 @@ class _Forward(_Tiled):
         self.result = self.room.take(2 * self.blocks.height * 16 * self.blocks.eights)
         self.finish(groups)
 
-    def table(self, job: int, g: int, scratch: int) -> tuple[Any, At]:
+    def table(self, job: int, g: int, scratch: int) -> Step:
         (height, width), blocks = self.out[2:], self.blocks
         plane, row, inner = 4 * height * width, *self.weight
         image = self.out[1] * plane
@@ -220,7 +218,7 @@ class _Forward(_Tiled):
             "y plane": plane, "y others": image - self.results * plane, "y line": 4 * width, "y whole": width // 8, "y tail": 4 * (width - 8),
             "y scratch": At("scratch", scratch + self.result), "y pitch": 64 * blocks.eights,
         }  # fmt: skip
-        return _winograd.correlate(), self.plan.table(_winograd.TABLE, numbers, self.x.masks | {"y": width})
+        return _winograd.correlate(), [self.plan.table(_winograd.TABLE, numbers, self.x.masks | {"y": width})]
 
 
 @lru_cache(64)
@@ -279,7 +277,7 @@ class _Weigh(_Tiled):
                 self.cleared.append((*mixed, used * self.blocks.room, rows * self.blocks.room))
         self.finish(groups)
 
-    def table(self, job: int, g: int, scratch: int) -> tuple[Any, At]:
+    def table(self, job: int, g: int, scratch: int) -> Step:
         record = self.x.record(g * self.channels, scratch) | self.g.record(g * self.results, scratch)
         numbers = self.common(record, job)
         numbers |= self.x.numbers(self.channels, scratch) | self.g.numbers(self.results, scratch)
@@ -290,7 +288,7 @@ class _Weigh(_Tiled):
             "x groups": self.x_groups, "g groups": self.g_groups, "sums row": 4 * self.shape[2], "sums apart": each,
             "sums": At("sums", 16 * each * (job * self.groups + g)),
         }  # fmt: skip
-        return _winograd.weigh(), self.plan.table(_winograd.TABLE, numbers, self.x.masks | self.g.masks)
+        return _winograd.weigh(), [self.plan.table(_winograd.TABLE, numbers, self.x.masks | self.g.masks)]
 
 
 @lru_cache(64)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import executable
-from penlight.kernels.assembly.sequence import Counting, Moving, repeat
+from penlight.kernels.assembly.calls import Counting, Moving, repeat
 from penlight.kernels.compiler.rows import Rows
 from penlight.kernels.native import Kernel
 
