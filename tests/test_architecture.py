@@ -186,14 +186,10 @@ def test_machine_code_is_loaded_by_call_only() -> None:
     assert {line.split(":")[0] for line in found_in(r"\bload_kernel\(")} == {"kernels/call.py", "kernels/executable.py"}
 
 
-# Who else imports the assembler: calls of libraries, and the threads.
-ASSEMBLY = {"linalg/blas", "linalg/lapack_calls", "waiting_threads"}
-
-
 def test_two_folders_know_x86_instructions() -> None:
     """The compiler, and what is written by hand because its IR cannot express it."""
-    found = {line.split(".py:")[0].removeprefix("kernels/") for line in found_in(r"^from .*\bassembler import")}
-    assert {file for file in found if file.split("/")[0] not in ("compiler", "assembly")} == ASSEMBLY
+    found = found_in(r"\bassembler import|\bAssembler\(|\.code \+= |\bb\"\\x|\bbytes\(\(0x")
+    assert {line.split("/")[1] for line in found} == {"compiler", "assembly"}
 
 
 def test_dtypes_are_not_compared_by_identity() -> None:

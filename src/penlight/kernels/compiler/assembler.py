@@ -294,3 +294,15 @@ class Assembler:
             self.code += bytes((0x80 | low | 4, scale | (index & 7) << 3 | other.base & 7))
             self.code += struct.pack("<i", other.offset)
         self.code += tail
+
+
+# A function that adds rsi to the integer at rdi atomically and returns its old value: lock xadd [rdi], rsi; mov rax, rsi; ret.
+TAKE = b"\xf0\x48\x0f\xc1\x37\x48\x89\xf0\xc3"
+
+
+def fetch(offset: int) -> bytes:
+    """A function that returns the integer at an offset from the address it is given."""
+    asm = Assembler()
+    asm.load_register(RAX, Address(RDI, None, offset))
+    asm.leave()
+    return asm.finish()
