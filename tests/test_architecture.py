@@ -192,6 +192,17 @@ def test_two_folders_know_x86_instructions() -> None:
     assert {line.split("/")[1] for line in found} == {"compiler", "assembly"}
 
 
+def test_addresses_are_taken_by_call_only() -> None:
+    """Machine code gets arrays from call.py, and tables their addresses: Note [Calling machine code]. The pool passes its own memory."""
+    found = found_in(
+        r"\bdata_address\b|\.ctypes\.data\b|\b(from_address|addressof)\(|\bid\(|\bimport.*\baddress\b|__array_interface__"
+    )
+    files = {line.split(".py:")[0].removeprefix("kernels/") for line in found}
+    # The compiler looks up its own objects by `id`, and lazy.py a module's globals.
+    others = {file for file in files if not file.startswith("compiler/")} - {"lazy"}
+    assert others == {"addresses", "call", "executable", "waiting_threads"}
+
+
 def test_dtypes_are_not_compared_by_identity() -> None:
     """The dtype of an unpickled array equals NumPy's own and is another object. Asking for identity first, to be quick, is fine."""
     lines = found_in(r"dtype is (not )?[_A-Za-z]")

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from . import call, executable
+from .addresses import aligned
 from .assembly import thread_pool
 from .parallel import native_thread_count, parallel_for, start_thread
 
@@ -40,11 +41,10 @@ class _Pool:
     """The helpers, and the memory that they share with callers."""
 
     def __init__(self) -> None:
-        room = np.zeros(thread_pool.SIZE // 8 + 8, np.int64)
-        executable.keep(room)
-        start = -room.ctypes.data // 8 % 8  # the start of a cache line
-        self._memory = room[start : start + thread_pool.SIZE // 8]
-        self.address = self._memory.ctypes.data
+        self._memory = aligned(thread_pool.SIZE // 8, np.int64)
+        self._memory[:] = 0
+        executable.keep(self._memory)
+        self.address = call.data_address(self._memory)
         self.take: int = executable.load(thread_pool.take(helper=False), []).address
         take = executable.load(thread_pool.take(helper=True), []).address
         self._help = executable.load(thread_pool.helper(take), [ctypes.c_void_p, ctypes.c_void_p])

@@ -19,8 +19,8 @@ import numpy as np
 from .. import call, executable, waiting_threads
 from ..addresses import offset
 from ..compiler.assembler import (
+    ARGUMENTS,
     R8,
-    R9,
     R10,
     R12,
     R13,
@@ -34,12 +34,11 @@ from ..compiler.assembler import (
     RDX,
     RSI,
     RSP,
+    SAVED,
     Address,
     Assembler,
 )
 
-SAVED = (RBX, RBP, R12, R13, R14, R15)  # registers that a function preserves
-_REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # of the first six arguments; others are on the stack
 _HEAD, _CALL = 24, 16  # bytes before the first call, and before a call's first argument
 
 
@@ -51,13 +50,13 @@ class Calls:
 
     def add(self, function: Any, arguments: Sequence[int]) -> int:
         """Append a call of a loaded kernel without float arguments; return the position of its first argument."""
-        stacked = max(0, len(arguments) - len(_REGISTERS))
+        stacked = max(0, len(arguments) - len(ARGUMENTS))
         stacked += stacked % 2  # the stack is aligned to 16 bytes at a call
         self.words[1] += 1
         self.words += (function.address, 8 * stacked)
         first = len(self.words)
         self.words += arguments
-        self.words += (0,) * (len(_REGISTERS) + stacked - len(arguments))
+        self.words += (0,) * (len(ARGUMENTS) + stacked - len(arguments))
         return first
 
     def change(self, steps: list[tuple[int, int]]) -> None:
@@ -96,19 +95,19 @@ def driver(nested: bool = False) -> Any:
     asm.label("stacked")
     asm.compare_number(R10, 1)
     asm.jump("registers", "less")
-    asm.load_register(RAX, Address(R12, R10, _CALL + 8 * len(_REGISTERS) - 8))
+    asm.load_register(RAX, Address(R12, R10, _CALL + 8 * len(ARGUMENTS) - 8))
     asm.push(RAX)
     asm.add_number(R10, -8)
     asm.jump("stacked")
     asm.label("registers")
-    for i, register in enumerate(_REGISTERS):
+    for i, register in enumerate(ARGUMENTS):
         asm.load_register(register, Address(R12, None, _CALL + 8 * i))
     asm.load_register(RAX, Address(R12))
     asm.call(RAX)
     asm.load_register(R10, Address(R12, None, 8))
     asm.add(RSP, R10)
     asm.add(R12, R10)
-    asm.add_number(R12, _CALL + 8 * len(_REGISTERS))
+    asm.add_number(R12, _CALL + 8 * len(ARGUMENTS))
     asm.add_number(RBP, -1)
     asm.jump("call", "not zero")
     asm.load_register(RBP, Address(RBX, None, 16))
@@ -167,11 +166,11 @@ def repeat(times: int, *shares: list[Call]) -> None:
     tables = [_table(times, calls) for calls in shares]
     size = len(tables[0].words)
     memory = np.empty((len(tables), size), np.int64)
-    start = call.data_address(memory)
-    for i, table in enumerate(tables):
-        for at, home in table.moving:
-            table.words[at] = start + 8 * (size * i + home) - executable.DATA_OFFSET
-        memory[i] = table.words
+    for row, table in zip(memory, tables):
+        count = len(table.moving)
+        positions = [*table.passed, *range(size - count, size)]
+        call.add_addresses(table.words, positions, [row, *table.moving], [*[0] * count, *range(1, count + 1)])
+        row[:] = table.words
     run(memory, len(shares), 0, 8 * size, len(shares) > 1 and waiting_threads.step(len(shares), 1) < len(shares))
 
 
@@ -185,18 +184,17 @@ def _stays(array: np.ndarray, by: int) -> bool:
 
 
 class _Table(NamedTuple):
-    """The table of a share's calls."""
+    """The table of a share's calls, still without addresses."""
 
-    words: list[int]
-    moving: list[tuple[int, int]]  # which arguments are moving arrays, and the position of their addresses
+    words: list[int]  # the last ones are for the addresses of moving arrays
+    passed: list[int]  # the positions of the arguments that stand for these
+    moving: list[np.ndarray]
 
 
 def _table(times: int, calls: list[Call]) -> _Table:
     """Refuses arguments that are invalid in one of the calls. Counters are offsets into arrays, so checking the largest and the
     smallest suffices; a moving array must stay in its base's memory."""
-    table = Calls(times)
-    changes: list[tuple[int, int]] = []
-    arrays: list[tuple[int, Moving]] = []
+    table, changes, passed, moving = Calls(times), [], [], []
     for function, arguments in calls:
         words: list[int] = []
         checked: list[Any] = []
@@ -217,16 +215,18 @@ def _table(times: int, calls: list[Call]) -> _Table:
                 array, step = argument
                 if step and not _stays(array, step * (times - 1)):
                     raise ValueError("machine code was given an array that moves out of its memory")
-                arrays.append((first + len(words), argument))
+                passed.append(first + len(words))
+                moving.append(argument)
                 words.append(0)
                 checked.append(array)
             else:
-                words.append(id(argument))
+                words.append(call.object_address(argument))
                 checked.append(argument)
         call.check_of(function)(*checked)
         table.add(function, words)
-    end = len(table.words) + 2 * (len(changes) + len(arrays))
-    changes += [(end + i, array.step) for i, (_, array) in enumerate(arrays)]
+    end = len(table.words) + 2 * (len(changes) + len(moving))
+    for i, (at, (_, step)) in enumerate(zip(passed, moving), end):
+        changes.append((i, step))
+        table.words[at] = 8 * i - executable.DATA_OFFSET
     table.change(changes)
-    table.words += [call.data_address(array.array) for _, array in arrays]
-    return _Table(table.words, [(at, end + i) for i, (at, _) in enumerate(arrays)])
+    return _Table(table.words + [0] * len(moving), passed, [array for array, _ in moving])

@@ -7,9 +7,7 @@ from struct import Struct
 from typing import Any
 
 from .. import call, executable, waiting_threads
-from ..compiler.assembler import R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
-
-_REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # the first arguments of a call; the others are on the stack
+from ..compiler.assembler import ARGUMENTS, R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
 # ----- BLAS -----------------------------------------------------------------------------------------------------------
 
@@ -112,7 +110,7 @@ def routine(count: int, positions: tuple[int, ...]) -> Any:
 
     The table has the function, the number of calls, the integers for the first call, and the increment of each for the next.
     """
-    behind = max(count - len(_REGISTERS), 0)
+    behind = max(count - len(ARGUMENTS), 0)
     room = behind + count
     frame = 8 * (room + 1 - room % 2)  # with saved registers and the return address, a multiple of 16 bytes
     numbers = [Address(RSP, None, 8 * (behind + i)) for i in range(count)]
@@ -121,7 +119,7 @@ def routine(count: int, positions: tuple[int, ...]) -> Any:
         asm.push(register)
     asm.add_number(RSP, -frame)
     asm.copy_register(RBX, RDI)
-    for position, array in zip(positions, _REGISTERS[1:], strict=False):
+    for position, array in zip(positions, ARGUMENTS[1:], strict=False):
         asm.load_register(RAX, Address(array, None, executable.DATA_OFFSET))
         asm.store_register(numbers[position], RAX)
     for i in sorted(set(range(count)) - set(positions)):
@@ -130,9 +128,9 @@ def routine(count: int, positions: tuple[int, ...]) -> Any:
     asm.load_register(R12, Address(RBX, None, 8))
     asm.label("next")
     for i in range(behind):
-        asm.load_register(RAX, numbers[len(_REGISTERS) + i])
+        asm.load_register(RAX, numbers[len(ARGUMENTS) + i])
         asm.store_register(Address(RSP, None, 8 * i), RAX)
-    for register, number in zip(_REGISTERS, numbers):
+    for register, number in zip(ARGUMENTS, numbers):
         asm.load_register(register, number)
     asm.load_register(RAX, Address(RBX))
     asm.call(RAX)

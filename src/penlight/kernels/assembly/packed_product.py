@@ -33,10 +33,11 @@ from ..compiler.assembler import (
     RDX,
     RSI,
     RSP,
+    SAVED,
     Address,
     Assembler,
 )
-from .calls import SAVED, Argument, Call, Moving
+from .calls import Argument, Call, Moving
 from .products import clear, in_groups, outer_products
 from .tables import count, load_function
 

@@ -8,19 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import call, parallel, waiting_threads
-from ..addresses import address
-from ..compiler.assembler import RAX, RDI, Address, Assembler
+from ..addresses import aligned
+from ..compiler.assembler import RAX, RDI, SAVED, Address, Assembler
 from . import calls
-from .calls import SAVED
 
 _GRAIN_NS = 20_000  # of work per thread, at least
 
 
 def scratch(size: int) -> np.ndarray:
     """A buffer of `size` float32, aligned to a cache line."""
-    memory = np.empty(size + 16, np.float32)
-    start = -address(memory) // 4 % 16
-    return memory[start : start + size]
+    return aligned(size, np.float32)
 
 
 class Table:
@@ -76,17 +73,10 @@ def ranges(items: int, jobs: int) -> np.ndarray:
 
 
 class At(NamedTuple):
-    """An address: an array, which may be given by name only, and an offset in bytes."""
+    """An address: the name of an array, and an offset in bytes."""
 
-    array: Any
+    array: str
     offset: Any = 0  # an integer, or an array of integers
-
-
-def _number(value: int | np.ndarray | At) -> int:
-    """The table entry for an integer, an array, or an address in one."""
-    if isinstance(value, At):
-        return call.data_address(value.array) + int(value.offset)
-    return call.data_address(value) if isinstance(value, np.ndarray) else value
 
 
 Step = tuple[Any, list[int | At]]  # a kernel, and its arguments
@@ -104,7 +94,7 @@ class Plan:
         self._words: list[np.ndarray] = []
         self._size = 0
         self._positions: dict[str, list[np.ndarray]] = {}
-        self._held: list[Any] = []  # arrays whose addresses are in tables
+        self._held: dict[int, np.ndarray] = {}  # arrays that are part of the plan, by the positions of their addresses
         self._finished: tuple[np.ndarray, list[str], np.ndarray, np.ndarray] | None = None
 
     def table(
@@ -123,9 +113,10 @@ class Plan:
             if isinstance(number, At):
                 self._positions.setdefault(number.array, []).append(np.array([self._size + position]))
                 words[position] = number.offset
+            elif isinstance(number, np.ndarray):
+                self._held[self._size + position] = number
             else:
-                words[position] = _number(number)
-                self._held.append(number)
+                words[position] = number
         return self._append(words)
 
     def records(self, columns: list[Any]) -> At:
@@ -171,16 +162,13 @@ class Plan:
         if self._finished is None:
             lengths = [sum(map(len, found)) for found in self._positions.values()]
             positions = np.concatenate([position for found in self._positions.values() for position in found])
-            self._finished = (
-                np.concatenate(self._words),
-                list(self._positions),
-                positions,
-                np.repeat(np.arange(len(lengths)), lengths),
-            )
+            numbers = np.concatenate(self._words)
+            call.add_addresses(numbers, [*self._held], [*self._held.values()], slice(None))
+            self._finished = numbers, list(self._positions), positions, np.repeat(np.arange(len(lengths)), lengths)
         numbers, names, positions, which = self._finished
         memory = numbers.copy()
-        starts = [call.data_address(memory if name == "plan" else arrays[name]) for name in names]
-        memory[positions] += np.array(starts)[which]
+        given = [memory if name == "plan" else arrays[name] for name in names]
+        call.add_addresses(memory, positions, given, which)
         if jobs > 1:
             waiting_threads.start(parallel.native_thread_count() - 1)
         start, apart = tables

@@ -3,7 +3,7 @@ in kernels/waiting_threads.py."""
 
 from __future__ import annotations
 
-from ..compiler.assembler import R8, R9, R10, R12, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..compiler.assembler import ARGUMENTS, R10, R12, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 from ..parallel import BACKOFF
 
 _PATIENCE = 1 << 21  # clock ticks for which an idle helper polls before it sleeps: some 0.8 milliseconds
@@ -11,14 +11,13 @@ _PAUSES = 32  # polls of `left` between calls of sched_yield
 _STACKED = 24  # arguments on the stack, at most
 _LATE = 1 << 17  # ticks that a caller may wait, beyond half the time of its own share: some 50 microseconds
 _FUTEX, _YIELD, _WAIT, _WAKE = 202, 24, 128, 129  # two system calls (futex, sched_yield), and the futex operations
-_REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # of the first six arguments
 _SAVED = (RBX, RBP, R12)
 
 # Offsets of the fields in the shared memory, in bytes. Fields that are written often have their own cache line.
 _LEFT, _DONE, BUSY, SLEEPING, LIMIT, ALONE_UNTIL, _BEGAN, _WAITED, _JOB = 0, 64, 128, 136, 144, 152, 160, 168, 192
 _FRONT, _BACK = 8, 16  # ranges taken by the caller from the front, and by helpers from the back
 _KERNEL, _COUNT, _STEP, _TOTAL, _ARGUMENTS = _JOB, _JOB + 8, _JOB + 16, _JOB + 24, _JOB + 32
-_STACK = _ARGUMENTS + 8 * (len(_REGISTERS) - 2)
+_STACK = _ARGUMENTS + 8 * (len(ARGUMENTS) - 2)
 _NUMBERS = _STACK + 8 * _STACKED
 SIZE = _NUMBERS + 8 * 8
 
@@ -100,7 +99,7 @@ def take(helper: bool) -> bytes:
     for i in range(_STACKED):
         asm.load_register(RAX, _field(_STACK + 8 * i))
         asm.store_register(Address(RSP, None, 8 * i), RAX)
-    for i, register in enumerate(_REGISTERS[2:]):
+    for i, register in enumerate(ARGUMENTS[2:]):
         asm.load_register(register, _field(_ARGUMENTS + 8 * i))
     for i in range(8):
         asm.broadcast_long(i, _field(_NUMBERS + 8 * i))
@@ -156,7 +155,7 @@ def helper(take: int) -> bytes:
 
 def shared(memory: int, take: int, kernel: int, whole: int, numbers: int) -> bytes:
     """A function like the kernel that shares the work with the helpers; it takes a step and a total instead of `low` and `high`."""
-    if whole - len(_REGISTERS) > _STACKED:
+    if whole - len(ARGUMENTS) > _STACKED:
         raise ValueError("a native kernel takes too many arguments to be shared between threads")
     asm = _Threading()
     for register in _SAVED:
@@ -175,9 +174,9 @@ def shared(memory: int, take: int, kernel: int, whole: int, numbers: int) -> byt
     asm.jump("free again", "less")
     asm.store_register(_field(_STEP), RDI)
     asm.store_register(_field(_TOTAL), RSI)
-    for i, register in enumerate(_REGISTERS[2:]):
+    for i, register in enumerate(ARGUMENTS[2:]):
         asm.store_register(_field(_ARGUMENTS + 8 * i), register)
-    for i in range(whole - len(_REGISTERS)):
+    for i in range(whole - len(ARGUMENTS)):
         asm.load_register(RAX, Address(RSP, None, above + 8 * i))
         asm.store_register(_field(_STACK + 8 * i), RAX)
     for i in range(numbers):

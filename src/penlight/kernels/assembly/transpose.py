@@ -25,11 +25,11 @@ from ..compiler.assembler import (
     RDX,
     RSI,
     RSP,
+    SAVED,
     Address,
     Assembler,
 )
 from . import tables
-from .calls import SAVED
 
 SQUARE = 8  # elements per vector
 _FIRST = 8 * (len(SAVED) + 1)  # the offset of the seventh argument on the stack

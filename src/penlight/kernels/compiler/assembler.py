@@ -18,6 +18,8 @@ from typing import NamedTuple
 # General registers by their numbers.
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 = range(16)
 NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *[f"r{n}" for n in range(8, 16)])
+ARGUMENTS = (RDI, RSI, RDX, RCX, R8, R9)  # of the first six arguments of a call; the others are on the stack
+SAVED = (RBX, RBP, R12, R13, R14, R15)  # which a function preserves
 
 
 class Address(NamedTuple):

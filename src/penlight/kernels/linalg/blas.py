@@ -10,14 +10,13 @@ wake its threads.
 
 from __future__ import annotations
 
-import ctypes
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import executable, parallel, waiting_threads
+from .. import call, executable, parallel, waiting_threads
 from ..assembly import library_calls
 from ..numpy_warnings import hush, unhush
 from . import strategies
@@ -32,14 +31,11 @@ _FORMS: dict[np.dtype[Any], tuple[str, int]] = {
 
 
 @lru_cache(1)
-def _functions() -> dict[np.dtype[Any], tuple[int, int]]:
-    """For each dtype the address of BLAS's product with 64-bit sizes, and the bits of 1; empty if NumPy has another BLAS."""
+def _functions() -> dict[np.dtype[Any], tuple[Any, int]]:
+    """For each dtype BLAS's product with 64-bit sizes, and the bits of 1; empty if NumPy has another BLAS."""
     library = parallel.numpy_library()
     try:
-        return {
-            dtype: (ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0, one)
-            for dtype, (name, one) in _FORMS.items()
-        }
+        return {dtype: (getattr(library, name), one) for dtype, (name, one) in _FORMS.items()}
     except AttributeError:
         return {}
 
@@ -119,9 +115,10 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
         cut, total = ("rows", rows) if rows >= columns else ("columns", columns)
         ranges = threads * (2 if total >= 2 * threads * strategies.LEAST_RANGE else 1)
         each = -(-total // (ranges * _UNIT)) * _UNIT
-    numbers = [*function, batch[-1] if batch else 1, rows, columns, inner, first[0], second[0]]
+    numbers = [0, function[1], batch[-1] if batch else 1, rows, columns, inner, first[0], second[0]]
     for which, (layout, array) in enumerate(zip((first, second, third), (a, b, result))):
         numbers += [layout[1], *_steps(array, cut, which)]
+    call.add_addresses(numbers, [0], [function[0]], [0])
     return _Plan(library_calls.product(cut), each, total, library_calls.product_table(*numbers), shape)
 
 

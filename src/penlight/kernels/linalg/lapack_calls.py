@@ -12,7 +12,6 @@ system), and if a matrix is singular or not finite: the callers handle all of th
 
 from __future__ import annotations
 
-import ctypes
 from cmath import isfinite
 from functools import lru_cache
 from math import prod
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import executable, parallel
+from .. import call, executable, parallel
 from ..assembly import library_calls
 from ..numpy_warnings import hush, unhush
 
@@ -85,20 +84,19 @@ def plan(name: str, dtype: np.dtype[Any], batch: Ints, *arguments: bytes | int |
         return None
     # Fortran compilers expect the lengths of strings after all arguments.
     lengths = [1] * sum(isinstance(a, bytes) and len(a) == 1 for a in arguments)
-    kept = [a if isinstance(a, bytes) else _number(a) for a in arguments if isinstance(a, (bytes, int))]
-    known = iter(kept)
-    words = [_address(next(known)) if isinstance(a, (bytes, int)) else _unread.ctypes.data for a in arguments]
-    words += lengths
+    kept = [
+        _unread if a is None else np.frombuffer(a if isinstance(a, bytes) else _number(a), np.uint8)
+        for a in arguments
+        if not isinstance(a, Each)
+    ]
     steps = [a.step if isinstance(a, Each) else 0 for a in arguments] + [0] * len(lengths)
     positions = tuple(i for i, a in enumerate(arguments) if isinstance(a, Each))
-    address = ctypes.cast(function, ctypes.c_void_p).value or 0
-    table = Struct(f"<{2 + 2 * len(words)}q").pack(address, count, *words, *steps)
+    words = [0, count, *[0] * len(arguments), *lengths, *steps]
+    known = [2 + i for i, a in enumerate(arguments) if not isinstance(a, Each)]
+    call.add_addresses(words, [0, *known], [function, *kept], range(1 + len(kept)))
+    table = Struct(f"<{len(words)}q").pack(*words)
     least = [max(count * a.step, a.least) for a in arguments if isinstance(a, Each)]
-    return Plan(library_calls.routine(len(words), positions), table, kept, least)
-
-
-def _address(content: bytes) -> int:
-    return ctypes.cast(ctypes.c_char_p(content), ctypes.c_void_p).value or 0
+    return Plan(library_calls.routine(len(steps), positions), table, kept, least)
 
 
 @lru_cache(32)
