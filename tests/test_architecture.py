@@ -188,7 +188,7 @@ def test_machine_code_is_loaded_by_call_only() -> None:
 
 def test_two_folders_know_x86_instructions() -> None:
     """The compiler, and what is written by hand because its IR cannot express it."""
-    found = found_in(r"\bassembler import|\bAssembler\(|\.code \+= |\bb\"\\x|\bbytes\(\(0x")
+    found = found_in(r"\basm import|\bAssembler\(|\.code \+= |\bb\"\\x|\bbytes\(\(0x")
     assert {line.split("/")[1] for line in found} == {"compiler", "assembly"}
 
 

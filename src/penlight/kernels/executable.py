@@ -26,7 +26,7 @@ import numpy as np
 
 from .lazy import lazy_import
 
-assembler = lazy_import(globals(), "assembler", ".compiler.assembler")
+asm = lazy_import(globals(), "asm", ".compiler.asm")
 
 _NEEDED = ("AVX2", "FMA3", "F16C")
 _REFUSED = "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create and mmap with PROT_EXEC"
@@ -145,7 +145,7 @@ def compiles() -> bool:
 def _trial() -> bool:
     """Whether code can be loaded and run, and finds an array's data."""
     try:
-        fetch = load(assembler.fetch(DATA_OFFSET), [ctypes.c_void_p], ctypes.c_void_p)
+        fetch = load(asm.fetch(DATA_OFFSET), [ctypes.c_void_p], ctypes.c_void_p)
     except OSError:
         return False
     probe = np.empty(1, np.float32)
@@ -177,7 +177,7 @@ class _Memory:
             raise OSError(ctypes.get_errno(), "this system does not let memory be executable")
         self._written, self._start = mapped
         self._copy = ctypes.memmove
-        self._copy(self._written + _ALIGNMENT, assembler.TAKE, len(assembler.TAKE))
+        self._copy(self._written + _ALIGNMENT, asm.TAKE, len(asm.TAKE))
         self._copy(self._written, (2 * _ALIGNMENT).to_bytes(8, "little"), 8)
         take = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)
         self._take = take(self._start + _ALIGNMENT)

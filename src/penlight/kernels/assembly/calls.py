@@ -17,27 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import call, executable, waiting_threads
-from ..addresses import offset
-from ..compiler.assembler import (
-    ARGUMENTS,
-    R8,
-    R10,
-    R12,
-    R13,
-    R14,
-    R15,
-    RAX,
-    RBP,
-    RBX,
-    RCX,
-    RDI,
-    RDX,
-    RSI,
-    RSP,
-    SAVED,
-    Address,
-    Assembler,
-)
+from ..addresses import offset as offset_in
+from ..compiler.asm import ARGUMENTS, R10, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RSP, SAVED, Address, Assembler
 
 _HEAD, _CALL = 24, 16  # bytes before the first call, and before a call's first argument
 
@@ -74,16 +55,17 @@ def driver(nested: bool = False) -> Any:
     for register in SAVED:
         asm.push(register)
     asm.add_number(RSP, -8)
+    low, high, tables, offset, apart = ARGUMENTS[:5]
     if not nested:
-        asm.load_register(RDX, Address(RDX, None, executable.DATA_OFFSET))
-    asm.copy_register(RBX, RDI)
-    asm.multiply(RBX, R8)
-    asm.add(RBX, RDX)
-    asm.add(RBX, RCX)  # the first table
-    asm.copy_register(R13, RSI)
-    asm.negate(RDI)
-    asm.add(R13, RDI)  # the number of tables
-    asm.copy_register(R14, R8)
+        asm.load_register(tables, Address(tables, None, executable.DATA_OFFSET))
+    asm.copy_register(RBX, low)
+    asm.multiply(RBX, apart)
+    asm.add(RBX, tables)
+    asm.add(RBX, offset)  # the first table
+    asm.copy_register(R13, high)
+    asm.negate(low)
+    asm.add(R13, low)  # the number of tables
+    asm.copy_register(R14, apart)
     asm.label("table")
     asm.load_register(R15, Address(RBX))
     asm.label("again")
@@ -179,7 +161,7 @@ def _stays(array: np.ndarray, by: int) -> bool:
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    start = offset(array, owner)
+    start = offset_in(array, owner)
     return owner.flags.c_contiguous and start >= -min(by, 0) and start + max(by, 0) + array.nbytes <= owner.nbytes
 
 

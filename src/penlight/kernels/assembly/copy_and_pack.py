@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from ..compiler.assembler import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
+from ..compiler.asm import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
 from .tables import Table, count, function
 
 # from, into: byte offsets of a box, and their increments after each call;

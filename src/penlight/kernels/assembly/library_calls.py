@@ -7,7 +7,7 @@ from struct import Struct
 from typing import Any
 
 from .. import call, executable, waiting_threads
-from ..compiler.assembler import ARGUMENTS, R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..compiler.asm import ARGUMENTS, R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
 # ----- BLAS -----------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import executable
-from ..compiler.assembler import (
+from ..compiler.asm import (
     R8,
     R9,
     R10,
@@ -33,13 +33,12 @@ from ..compiler.assembler import (
     RDX,
     RSI,
     RSP,
-    SAVED,
     Address,
     Assembler,
 )
 from .calls import Argument, Call, Moving
 from .products import clear, in_groups, outer_products
-from .tables import count, load_function
+from .tables import SEVENTH, count, load_function
 
 WIDTH = 16  # columns of a panel
 _FRAME = 24  # bytes of the stack
@@ -90,7 +89,7 @@ def _write(asm: Assembler) -> None:
     for before, after in ((R10, R11), (R11, R12), (R12, R13), (R13, R14)):
         asm.copy_register(after, before)
         asm.add(after, R10)
-    asm.load_register(RBX, Address(RSP, None, _FRAME + 8 * len(SAVED) + 8))  # the seventh argument
+    asm.load_register(RBX, Address(RSP, None, _FRAME + SEVENTH))
     asm.shift_left(RBX, 2)
     asm.label("panel")
     asm.load_register(R15, _FIRST)

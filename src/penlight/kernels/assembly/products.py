@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..compiler.assembler import RAX, Address, Assembler
+from ..compiler.asm import RAX, Address, Assembler
 
 _MOST = 6  # rows at a time
 G_ROWS, X_ROWS = 3, 4

@@ -9,9 +9,10 @@ import numpy as np
 
 from .. import call, parallel, waiting_threads
 from ..addresses import aligned
-from ..compiler.assembler import RAX, RDI, SAVED, Address, Assembler
+from ..compiler.asm import RAX, RDI, SAVED, Address, Assembler
 from . import calls
 
+SEVENTH = 8 * (len(SAVED) + 1)  # the offset on the stack of the seventh argument of a function from `load_function`
 _GRAIN_NS = 20_000  # of work per thread, at least
 
 

@@ -3,7 +3,7 @@ in kernels/waiting_threads.py."""
 
 from __future__ import annotations
 
-from ..compiler.assembler import ARGUMENTS, R10, R12, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..compiler.asm import ARGUMENTS, R10, R12, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 from ..parallel import BACKOFF
 
 _PATIENCE = 1 << 21  # clock ticks for which an idle helper polls before it sleeps: some 0.8 milliseconds

@@ -9,30 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 from .. import executable
-from ..compiler.assembler import (
-    R8,
-    R9,
-    R10,
-    R11,
-    R12,
-    R13,
-    R14,
-    R15,
-    RAX,
-    RBX,
-    RCX,
-    RDI,
-    RDX,
-    RSI,
-    RSP,
-    SAVED,
-    Address,
-    Assembler,
-)
+from ..compiler.asm import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 from . import tables
 
 SQUARE = 8  # elements per vector
-_FIRST = 8 * (len(SAVED) + 1)  # the offset of the seventh argument on the stack
+_FIRST = tables.SEVENTH
 # Arguments: the range of the first dimension, the sizes of the next two, the two arrays, and those on the stack.
 _LENGTH, _FROM, _INTO = _FIRST, [_FIRST + 8 * (1 + i) for i in range(4)], [_FIRST + 8 * (5 + i) for i in range(4)]
 _FROM_OFFSET, _INTO_OFFSET = _FIRST + 8 * 9, _FIRST + 8 * 10

@@ -20,27 +20,7 @@ from functools import lru_cache
 from .. import executable
 from . import ir
 from .allocate import Allocation, Location, Register, Slot, Target
-from .assembler import (
-    NAMES,
-    R8,
-    R9,
-    R10,
-    R11,
-    R12,
-    R13,
-    R14,
-    R15,
-    RAX,
-    RBP,
-    RBX,
-    RCX,
-    RDI,
-    RDX,
-    RSI,
-    RSP,
-    Address,
-    Pooled,
-)
+from .asm import NAMES, R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Pooled
 from .encode import OPPOSITE, Code
 from .ir import BOOL, F32, F64, Buffer, Kernel, Op, Region, Type
 from .selection import Selection, origin

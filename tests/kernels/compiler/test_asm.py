@@ -2,7 +2,7 @@
 
 import pytest
 
-from penlight.kernels.compiler.assembler import (
+from penlight.kernels.compiler.asm import (
     R9,
     R10,
     R11,
