@@ -16,31 +16,13 @@ from typing import Any
 import numpy as np
 
 from .. import executable
-from ..compiler.asm import (
-    R8,
-    R9,
-    R10,
-    R11,
-    R12,
-    R13,
-    R14,
-    R15,
-    RAX,
-    RBP,
-    RBX,
-    RCX,
-    RDI,
-    RDX,
-    RSI,
-    RSP,
-    Address,
-    Assembler,
-)
+from ..compiler.asm import ARGUMENTS, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RSP, Address, Assembler
 from .calls import Argument, Call, Moving
 from .products import clear, in_groups, outer_products
 from .tables import SEVENTH, count, load_function
 
 WIDTH = 16  # columns of a panel
+RDI, RSI, RDX, RCX, R8, R9 = ARGUMENTS
 _FRAME = 24  # bytes of the stack
 # `rdi` counts rows, `rdx` panels, `rcx` the inner dimension, whose length is in `rsi`. `r15` iterates over the rows of the first
 # matrix, `rax` over the panel at `r8`, `rbp` over the rows of the result, whose stride is `rbx` bytes.

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from .. import parallel
+from ..assembly.products import G_ROWS, X_ROWS
 from ..assembly.tables import At, Plan, Step, job_count, ranges, scratch
 from ..lazy import lazy_import
 from ..linalg import blas
@@ -255,21 +256,12 @@ class _Weigh(_Tiled):
 
     def __init__(self, x: Ints, grad: Ints, low: Ints, groups: int) -> None:
         self.channels, self.results, self.groups = x[1] // groups, grad[1] // groups, groups
-        self.x_groups, self.g_groups = (
-            -(-self.channels // _winograd.X_ROWS),
-            -(-self.results // _winograd.G_ROWS),
-        )
-        self.shape = (
-            16,
-            self.g_groups * _winograd.G_ROWS,
-            self.x_groups * _winograd.X_ROWS,
-        )  # of the sums
+        self.x_groups, self.g_groups = -(-self.channels // X_ROWS), -(-self.results // G_ROWS)
+        self.shape = 16, self.g_groups * G_ROWS, self.x_groups * X_ROWS  # of the sums
         cost = _NS * prod(grad) * self.channels
         super().__init__(x[0], grad[2:], self.shape[1] + self.shape[2], _WEIGHT_BYTES, _SUMMED_TILES, cost)
-        self.x, self.g = (
-            _Planes("x", x, low, self.blocks, 2, self.room),
-            _Planes("g", grad, (0, 0), self.blocks, 0, self.room),
-        )
+        self.x = _Planes("x", x, low, self.blocks, 2, self.room)
+        self.g = _Planes("g", grad, (0, 0), self.blocks, 0, self.room)
         self.mixed = [self.room.sixteen(rows, self.blocks.room) for rows in (self.shape[2], self.shape[1])]
         # Padding channels: their sums are not used, but uninitialised values can be slow.
         for mixed, used, rows in zip(self.mixed, (self.channels, self.results), self.shape[:0:-1]):
