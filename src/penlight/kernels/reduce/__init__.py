@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 
 from ..numpy_calls import moveaxis
+from ..numpy_warnings import silent
 from ..rows import GROUP, each_block, narrow, quiet, widen
 from .compiled import reduce_compiled
 from .strategies import LONG_ROW, MOST_PLAIN
@@ -59,7 +60,7 @@ def reduce_sum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     if quick is not None:
         return narrow(quick, x.dtype)
     total = widen(x)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with silent():
         if x.size <= MOST_PLAIN or not dims:
             return narrow(np.asarray(total.sum(dims, keepdims=keepdim)), x.dtype)
         total = np.asarray(total, order="C")
@@ -80,7 +81,7 @@ def var_mean(x: np.ndarray, dims: Dims, correction: float = 1, keepdim: bool = F
     dims = tuple(sorted(dims)) if x.ndim else ()
     wide = widen(x)
     count = prod(x.shape[k] for k in dims)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with silent():
         mean = np.divide(reduce_sum(wide, dims, True), wide.real.dtype.type(count))
         rows = _trailing_rows(wide, dims) if wide.dtype.kind == "f" and x.size > MOST_PLAIN else None
         if rows is not None:
