@@ -188,19 +188,13 @@ def row_sum(x: np.ndarray) -> np.ndarray:
     return np.vecdot(_ones(x.dtype)[:columns], x)  # in this order, since `vecdot` conjugates the first
 
 
-def column_sum(x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
-    """Sum over the rows of a 2-d array, or of its product with another; shape (columns,). See Note [Column sums]."""
+def column_sum(x: np.ndarray) -> np.ndarray:
+    """Sum over the rows of a 2-d array, shape (columns,). See Note [Column sums]."""
     rows, columns = x.shape
     whole = rows // GROUP * GROUP if rows > 2 * GROUP else 0
-    rest = np.add.reduce(x[whole:], 0) if other is None else np.einsum("ij,ij->j", x[whole:], other[whole:])
-    if not whole:
-        return rest
-    groups = x[:whole].reshape(-1, GROUP, columns)
-    if other is None:
-        sums = np.add.reduce(groups, 1)
-    else:
-        sums = np.einsum("gij,gij->gj", groups, other[:whole].reshape(-1, GROUP, columns))
-    rest += column_sum(sums)
+    rest = np.add.reduce(x[whole:], 0)
+    if whole:
+        rest += column_sum(np.add.reduce(x[:whole].reshape(-1, GROUP, columns), 1))
     return rest
 
 
