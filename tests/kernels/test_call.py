@@ -202,3 +202,17 @@ def test_ranges_are_shared_with_the_same_checks():
     assert (x == 1).all()
     with pytest.raises(ValueError, match="400 elements where 408"):
         waiting_threads.shared(kernel.run)(10, 51, 8, x)
+
+
+@pytest.mark.parametrize("make", [list, np.array])
+def test_tables_get_the_addresses_of_arrays(make):
+    first, second = np.zeros(3), np.zeros(2, np.int8)
+    words = make([8, 1, 0])
+    call.add_addresses(words, [0, 2], [second, first], [1, 0])
+    assert [int(word) for word in words] == [first.ctypes.data + 8, 1, second.ctypes.data]
+
+
+@pytest.mark.parametrize("unfit", [np.zeros(2, object), np.zeros(2, np.dtype(float).newbyteorder())])
+def test_tables_refuse_arrays_that_no_code_can_read(unfit):
+    with pytest.raises(ValueError, match="unfit array"):
+        call.add_addresses([0], [0], [unfit], [0])

@@ -1,4 +1,4 @@
-"""The address of an array's data, and offsets within it."""
+"""The address of an array's data, offsets within it, and aligned arrays."""
 
 from __future__ import annotations
 
@@ -37,3 +37,15 @@ def offset(part: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> int:
     True
     """
     return address(part) - address(whole)
+
+
+def aligned(size: int, dtype: Any) -> np.ndarray[Any, Any]:
+    """An uninitialised array that starts a cache line.
+
+    >>> aligned(3, float).ctypes.data % 64
+    0
+    """
+    item = np.dtype(dtype).itemsize
+    memory = np.empty(size + 64 // item, dtype)
+    start = -address(memory) % 64 // item
+    return memory[start : start + size]

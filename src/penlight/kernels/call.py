@@ -2,7 +2,8 @@
 
 Note [Calling machine code]
 Machine code reads and writes memory by address, and nothing stops it at the end of an array. So nothing else in the package passes an
-address to it: `load` makes a Python function from code and a signature, and that function takes arrays.
+address to it: `load` makes a Python function from code and a signature, and that function takes arrays. Tables that machine code
+reads (kernels/assembly) get the addresses of their arrays from `add_addresses`.
 
     low, high, columns, x: f32[high * columns], out: written f32[high], scale: float
 
@@ -23,6 +24,7 @@ callers choose NumPy for arrays that machine code does not support; the check ke
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
@@ -120,12 +122,28 @@ def check_of(function: Any) -> Any:
         return function.check
 
 
-def data_address(array: np.ndarray) -> int:
-    """The address of an array's first element, for a table that machine code reads. The table's author guarantees that accesses
-    stay in bounds."""
-    if not isinstance(array, np.ndarray) or array.dtype.hasobject or not array.dtype.isnative:
-        raise ValueError(f"machine code got an unfit array: {getattr(array, 'dtype', type(array))}")
-    return address(array)
+object_address = id  # how an array is passed to the code of a function from `load`
+
+
+def data_address(thing: Any) -> int:
+    """The address of an array's data, or of a function of a library."""
+    if isinstance(thing, np.ndarray):
+        dtype = thing.dtype
+        if dtype.hasobject or not dtype.isnative:
+            raise ValueError(f"machine code got an unfit array: {dtype}")
+        return address(thing)
+    return ctypes.cast(thing, ctypes.c_void_p).value or 0
+
+
+def add_addresses(words: Any, positions: Any, things: list[Any], which: Any) -> None:
+    """Add the addresses of arrays and functions to words of a table that machine code reads: to each of the `positions` that of the
+    thing with the index in `which`. The table's author guarantees that accesses stay in bounds, and keeps the arrays alive."""
+    addresses = [data_address(thing) for thing in things]
+    if isinstance(words, list):
+        for position, index in zip(positions, which):
+            words[position] += addresses[index]
+    else:
+        words[positions] += np.array(addresses, np.int64)[which]
 
 
 def checked(run: Callable[..., Any], signature: Signature, by_id: bool = True) -> Any:

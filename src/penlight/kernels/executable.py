@@ -24,6 +24,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .lazy import lazy_import
+
+asm = lazy_import(globals(), "asm", ".compiler.asm")
+
 _NEEDED = ("AVX2", "FMA3", "F16C")
 _REFUSED = "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create and mmap with PROT_EXEC"
 _LLVMLITE = (0, 45)  # the oldest version with the functions used here
@@ -33,11 +37,7 @@ _READ, _WRITE, _RUN, _SHARED, _FAILED = 1, 2, 4, 1, 2**64 - 1  # mmap's constant
 DATA_OFFSET = getattr(
     object, "__basicsize__", 0
 )  # offset of the data pointer in an ndarray object, after the object's header
-# lock xadd [rdi], rsi; return the old value: this reserves rsi bytes of the file for the caller.
-_TAKE = bytes((0xF0, 0x48, 0x0F, 0xC1, 0x37, 0x48, 0x89, 0xF0, 0xC3))
 _ALIGNMENT = 64
-# Returns the address of an array's data: mov rax, [rdi + DATA_OFFSET]; ret.
-_FETCH = bytes((0x48, 0x8B, 0x47, DATA_OFFSET, 0xC3))
 
 
 @lru_cache(1)
@@ -145,7 +145,7 @@ def compiles() -> bool:
 def _trial() -> bool:
     """Whether code can be loaded and run, and finds an array's data."""
     try:
-        fetch = load(_FETCH, [ctypes.c_void_p], ctypes.c_void_p)
+        fetch = load(asm.fetch(DATA_OFFSET), [ctypes.c_void_p], ctypes.c_void_p)
     except OSError:
         return False
     probe = np.empty(1, np.float32)
@@ -177,7 +177,7 @@ class _Memory:
             raise OSError(ctypes.get_errno(), "this system does not let memory be executable")
         self._written, self._start = mapped
         self._copy = ctypes.memmove
-        self._copy(self._written + _ALIGNMENT, _TAKE, len(_TAKE))
+        self._copy(self._written + _ALIGNMENT, asm.TAKE, len(asm.TAKE))
         self._copy(self._written, (2 * _ALIGNMENT).to_bytes(8, "little"), 8)
         take = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)
         self._take = take(self._start + _ALIGNMENT)

@@ -100,6 +100,18 @@ def positions(shape: Shape, index: np.ndarray, axis: int) -> Any:
     return (index if inner == 1 else index * inner) + bases
 
 
+def _all_starts(rows: int, columns: int) -> np.ndarray:
+    return np.arange(0, rows * columns, columns)[:, None]
+
+
+_kept_starts = lru_cache(64)(_all_starts)
+
+
+def row_starts(rows: int, columns: int) -> np.ndarray:
+    """The flat offset of each row of a contiguous matrix, as a column. Read-only."""
+    return (_kept_starts if rows <= _KEPT else _all_starts)(rows, columns)
+
+
 def take_along(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     """The elements that indices along an axis select. The indices must be in bounds and not negative.
 

@@ -14,6 +14,7 @@ import pytest
 
 import penlight as torch
 from penlight.kernels import executable, native, waiting_threads
+from penlight.kernels.assembly import thread_pool
 from penlight.kernels.softmax import kernels as definitions
 
 pytestmark = pytest.mark.skipif(not executable.available(), reason="native kernels do not run on this machine")
@@ -101,15 +102,15 @@ def test_work_is_done_alone_while_helpers_are_left_alone(threads):
     threads(2)
     x = rows(512, 64)
     memory = waiting_threads._the_pool()._memory
-    before = memory[waiting_threads._ALONE_UNTIL // 8]
+    before = memory[thread_pool.ALONE_UNTIL // 8]
     try:
-        memory[waiting_threads._ALONE_UNTIL // 8] = 2**62
+        memory[thread_pool.ALONE_UNTIL // 8] = 2**62
         assert np.array_equal(softmax(x, 64), softmax(x))
-        assert memory[waiting_threads._ALONE_UNTIL // 8] == 2**62 and not memory[waiting_threads._BUSY // 8]
-        memory[waiting_threads._ALONE_UNTIL // 8] = 0
+        assert memory[thread_pool.ALONE_UNTIL // 8] == 2**62 and not memory[thread_pool.BUSY // 8]
+        memory[thread_pool.ALONE_UNTIL // 8] = 0
         assert np.array_equal(softmax(x, 64), softmax(x))
     finally:
-        memory[waiting_threads._ALONE_UNTIL // 8] = before
+        memory[thread_pool.ALONE_UNTIL // 8] = before
 
 
 def test_many_python_threads_may_share_at_once(threads):
@@ -131,7 +132,7 @@ def test_the_number_of_threads_is_kept(threads):
     waiting_threads.step(1000, 1)
     threads(2)
     waiting_threads.step(1000, 1)
-    assert waiting_threads._the_pool()._memory[waiting_threads._LIMIT // 8] == 1
+    assert waiting_threads._the_pool()._memory[thread_pool.LIMIT // 8] == 1
     threads(1)
     assert waiting_threads.step(1000, 1) == 1000
     x = rows(300, 200)
@@ -144,9 +145,9 @@ def test_idle_helpers_sleep(threads):
     x = rows(100, 100)
     softmax(x, 10)
     memory, end = waiting_threads._the_pool()._memory, time.monotonic() + 20
-    while memory[waiting_threads._SLEEPING // 8] < waiting_threads._the_pool()._helpers and time.monotonic() < end:
+    while memory[thread_pool.SLEEPING // 8] < waiting_threads._the_pool()._helpers and time.monotonic() < end:
         time.sleep(0.01)
-    assert memory[waiting_threads._SLEEPING // 8] == waiting_threads._the_pool()._helpers
+    assert memory[thread_pool.SLEEPING // 8] == waiting_threads._the_pool()._helpers
     assert np.array_equal(softmax(x, 10), softmax(x))  # and they wake up again
 
 

@@ -1,10 +1,10 @@
-"""The instructions on scalars, as bytes. See Note [Encoding] in native/_x86.py."""
+"""The instructions on scalars, as bytes. See Note [Encoding] in asm.py."""
 
 from __future__ import annotations
 
 import struct
 
-from ..native._x86 import CONDITIONS, ROUNDINGS, Address, Assembler, Operand, Pooled
+from .asm import CONDITIONS, ROUNDINGS, Address, Assembler, Operand, Pooled
 from .ir import F32, Type
 
 _ARITHMETIC = {"add": 0x58, "mul": 0x59, "sub": 0x5C, "min": 0x5D, "div": 0x5E, "max": 0x5F}

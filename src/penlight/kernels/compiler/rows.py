@@ -9,7 +9,7 @@ A definition gets a `Rows`, requests its arrays from it, and computes with loade
         rows.each(lambda: out.store(out.load() / total))
 
 The function runs once. Its operations on a vector of elements (`Value`, with the functions of values.py, math.py and angles.py)
-are recorded as IR, inside a loop over the rows. `Kernel` in kernels/native compiles that to machine code.
+are recorded as IR, inside a loop over the rows. `Kernel` in kernels/native.py compiles that to machine code.
 
 Note [Loops over a row]
 A loop's body is traced once, for a vector of elements, and emitted three times: `unroll` times in a row for the bulk of a row,

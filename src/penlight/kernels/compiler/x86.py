@@ -18,29 +18,9 @@ import sys
 from functools import lru_cache
 
 from .. import executable
-from ..native._x86 import (
-    NAMES,
-    R8,
-    R9,
-    R10,
-    R11,
-    R12,
-    R13,
-    R14,
-    R15,
-    RAX,
-    RBP,
-    RBX,
-    RCX,
-    RDI,
-    RDX,
-    RSI,
-    RSP,
-    Address,
-    Pooled,
-)
 from . import ir
 from .allocate import Allocation, Location, Register, Slot, Target
+from .asm import NAMES, R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Pooled
 from .encode import OPPOSITE, Code
 from .ir import BOOL, F32, F64, Buffer, Kernel, Op, Region, Type
 from .selection import Selection, origin

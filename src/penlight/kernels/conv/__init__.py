@@ -19,15 +19,15 @@ from ..numpy_warnings import silent
 from ..rows import in_float32
 from ..strategy import run
 from .im2col import Ints
-from .positions import find_small
+from .positions import block_counts, find_small
 from .products import channels_last, pointwise_channels_last
 from .strategies import CORRELATIONS, INPUT_GRADIENTS, MOST_SMALL, WEIGHT_GRADIENTS, Problem, direct_weight_grad
 
 
 def conv_output_shape(input_shape: Ints, weight_shape: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
     """The shape ``(N, O, *spatial)`` of a convolution's result; a spatial size may come out as zero or less."""
-    sizes = zip(input_shape[2:], weight_shape[2:], stride, padding, dilation, strict=True)
-    return (input_shape[0], weight_shape[0], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in sizes))
+    counts = block_counts(input_shape[2:], weight_shape[2:], dilation, padding, stride)
+    return (input_shape[0], weight_shape[0], *counts)
 
 
 @in_float32

@@ -312,25 +312,9 @@ def compiled_depthwise_weight_grad(
     )
     sums = np.empty((count, 4 * groups), x.dtype)
     arrays = x.reshape(-1)[plane.begin :], grad, found, sums
-    sizes = (
-        groups,
-        plane.size,
-        plane.height,
-        plane.columns,
-        plane.row_step,
-        max(plane.columns - 8, 0),
-        width,
-        length,
-        down,
-    )
-    _run(
-        compiled,
-        count,
-        plane.size + length + down + width,
-        8 * plane.each * plane.height * taps,
-        arrays,
-        *sizes,
-        *plane.sizes,
-    )
+    gradient = plane.size, plane.height, plane.columns, plane.row_step, max(plane.columns - 8, 0)
+    sizes = groups, *gradient, width, length, down, *plane.sizes
+    work = 8 * plane.each * plane.height * taps
+    _run(compiled, count, plane.size + length + down + width, work, arrays, *sizes)
     total = sums.reshape(len(x), -1, 4 * groups).sum(0)[:, :taps]
     return total.reshape(x.shape[1], 1, *kernel)

@@ -1,5 +1,5 @@
 """Implicit im2col in machine code, for any kernel, stride and dilation: matrix products with windows that are not copied. See
-kernels/conv/implicit_kernels.py.
+kernels/assembly/implicit_products.py.
 
 Note [Windows in place]
 For a channel, a kernel element and a row of results, the columns that `im2col` would copy are contiguous: in the images
@@ -21,10 +21,10 @@ from math import prod
 import numpy as np
 
 from .. import parallel
-from ..native._table import At, Plan, ranges, scratch
-from . import copy_and_pack, implicit_kernels
+from ..assembly import implicit_products
+from ..assembly.tables import At, Plan, Step, ranges, scratch
 from .im2col import Ints
-from .implicit_plans import Correlation, Images, Step, Work, copy_step, in_pairs, packing, pieces, sequences, steps_of
+from .implicit_plans import Correlation, Images, Work, copy_step, in_pairs, packing, pieces, steps_of
 
 _BLOCK_BYTES = 5 << 16  # of the images and the results of a block
 _INNER = 192  # channels times kernel elements at a time: their inputs for a few columns stay in the L1 cache
@@ -54,7 +54,7 @@ class _Forward:
         self.steps = [max(1, _INNER // c.tap_count) * c.tap_count for c in correlations]
         self.scratch = self.results + 16 * max(self.steps)
         self.lists: list[np.ndarray] = []
-        self.plan, self.driver = Plan(), copy_and_pack.steps()
+        self.plan = Plan()
         self.where: dict[Ints, int] = {}
         # A single job packs the weights itself; for several, they are packed beforehand.
         self.packing = self.plan if self.work.jobs == 1 else Plan()
@@ -63,10 +63,10 @@ class _Forward:
         if self.work.jobs > 1:
             bounds = ranges(len(packing), min(self.work.jobs, len(packing), 1 + self.size // _PACKED)).tolist()
             shares = [packing[a:b] for a, b in pairwise(bounds)]
-            self.packed, self.packers = sequences(self.packing, shares), len(shares)
+            self.packed, self.packers = self.packing.calls(shares), len(shares)
         else:
             jobs = [packing + jobs[0]]
-        self.jobs = sequences(self.plan, jobs)
+        self.jobs = self.plan.calls(jobs)
 
     def _pack(self) -> tuple[list[Step], int]:
         """The steps that pack the weights, and their size in float32s, a multiple of sixteen; `where` has each correlation's offset."""
@@ -91,7 +91,7 @@ class _Forward:
             for i in range(len(self.correlations)):
                 some += self._products(i, job, first, images)
                 some += [] if self.direct else self._results(i, job, first, images)
-            steps.append((self.driver, sequences(self.plan, [some], blocks)[0]))
+            steps.append(self.plan.nested(some, blocks))
         return steps
 
     def _products(self, i: int, job: int, first: int, images: int) -> list[Step]:
@@ -120,12 +120,8 @@ class _Forward:
                 "vectors": vectors, "pairs": len(vectors), "chunk": max(4, _CHUNK_BYTES // (64 * (end - begin))),
                 "rows": end - begin, "weight": At("packed", self.where[i, begin, g]), "panel": At("scratch", memory + 4 * self.results),
             }  # fmt: skip
-            found.append(
-                (
-                    implicit_kernels.correlate(item * unit == 16, item == 8),
-                    self.plan.table(implicit_kernels.CORRELATE, table),
-                )
-            )
+            kernel = implicit_products.correlate(item * unit == 16, item == 8)
+            found.append((kernel, [self.plan.table(implicit_products.CORRELATE, table)]))
         return found
 
     def _results(self, i: int, job: int, first: int, images: int) -> list[Step]:
@@ -158,8 +154,8 @@ class _Forward:
         for names, w, out in zip(self.names, weights, outs):
             arrays[names[0]], arrays[names[1]] = w, out
         if jobs > 1:
-            self.packing.run(self.driver, self.packed[0], self.packers, self.packed[1], arrays)
-        self.plan.run(self.driver, self.jobs[0], jobs, self.jobs[1], arrays)
+            self.packing.run(self.packed, self.packers, arrays)
+        self.plan.run(self.jobs, jobs, arrays)
 
 
 @lru_cache(64)
@@ -237,8 +233,8 @@ class _Weigh:
         )
         self.scratch = self.gradients + 32 * _CHUNK
         self.lists: list[np.ndarray] = []
-        self.plan, self.driver = Plan(), copy_and_pack.steps()
-        self.jobs = sequences(self.plan, [self._steps(job) for job in range(self.work.jobs)])
+        self.plan = Plan()
+        self.jobs = self.plan.calls([self._steps(job) for job in range(self.work.jobs)])
 
     def _steps(self, job: int) -> list[Step]:
         steps: list[Step] = []
@@ -246,7 +242,7 @@ class _Weigh:
             some = self.x.copies(self.plan, first, images, 4 * job * self.scratch)
             some += [] if self.plain else self._gradients(job, first, images)
             some += self._sums(job, first, images)
-            steps.append((self.driver, sequences(self.plan, [some], blocks)[0]))
+            steps.append(self.plan.nested(some, blocks))
         return steps
 
     def _gradients(self, job: int, first: int, images: int) -> list[Step]:
@@ -289,7 +285,7 @@ class _Weigh:
                 "chunk": _CHUNK, "panel": At("scratch", memory + 4 * self.gradients),
                 "sums": At("sums", item * ((job if self.work.by_images else 0) * self.channels + channel) * self.offsets.size), "sums row": item * self.offsets.size,
             }  # fmt: skip
-            found.append((implicit_kernels.weigh(fours, item == 8), self.plan.table(implicit_kernels.WEIGH, table)))
+            found.append((implicit_products.weigh(fours, item == 8), [self.plan.table(implicit_products.WEIGH, table)]))
         return found
 
     def run(self, grad: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -300,7 +296,7 @@ class _Weigh:
             memory.reshape(jobs, -1)[:, : self.gradients] = 0
         sums = np.zeros((jobs if self.work.by_images else 1, self.channels, self.offsets.size), x.dtype)
         arrays = {"x": x, "g": grad, "scratch": memory, "sums": sums}
-        self.plan.run(self.driver, self.jobs[0], jobs, self.jobs[1], arrays)
+        self.plan.run(self.jobs, jobs, arrays)
         total = sums[0] if len(sums) == 1 else sums.sum(0)
         return np.ascontiguousarray(total[:, : self.inner * self.correlation.tap_count])
 

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..native._products import groups_of_rows
-from ..native._table import At, Plan, job_count, ranges
-from . import copy_and_pack
+from ..assembly import copy_and_pack
+from ..assembly.products import groups_of_rows
+from ..assembly.tables import At, Plan, Step, job_count, ranges
 from .im2col import Ints, overlap
 
-Step = tuple[Any, At]  # a kernel and its table
 _CROWDED = 256  # bytes: planes whose stride is a multiple of this collide in the L1 cache
 _FOURS = 1.07  # relative cost of products with columns that are copied by fours
 
@@ -124,20 +123,7 @@ def copy_step(
     }  # fmt: skip
     for name, n, a, b in zip(("plane", "layer", "row", "column"), sizes, source, target):
         table |= {f"{name}s": n, f"from {name}": a, f"into {name}": b}
-    return [(copy_and_pack.copy(kind, item), plan.table(copy_and_pack.COPY, table))]
-
-
-def sequences(plan: Plan, several: list[list[Step]], blocks: int = 1) -> tuple[At, int]:
-    """Tables for sequences of steps that run `blocks` times: the address of the first table, and the distance between tables in bytes."""
-    lists = [
-        plan.records([np.array([kernel.address for kernel, _ in steps]), At("plan", [at.offset for _, at in steps])])
-        for steps in several
-    ]
-    tables = [
-        plan.table(copy_and_pack.STEPS, {"steps": at, "count": len(steps), "blocks": blocks})
-        for at, steps in zip(lists, several)
-    ]
-    return tables[0], tables[-1].offset - tables[-2].offset if len(tables) > 1 else 0
+    return [(copy_and_pack.copy(kind, item), [plan.table(copy_and_pack.COPY, table)])]
 
 
 def pieces(width: int, item: int) -> tuple[int, np.ndarray]:
@@ -173,7 +159,7 @@ def packing(
             "rows": At(first.array, first.offset + at * correlation.weight[0]), "row": correlation.weight[0],
             "offsets": offsets, "inner": offsets.size, "into": At("packed", into + item * at * offsets.size),
         }  # fmt: skip
-        steps.append((copy_and_pack.pack(some, item), plan.table(copy_and_pack.PACK, table)))
+        steps.append((copy_and_pack.pack(some, item), [plan.table(copy_and_pack.PACK, table)]))
         at += some
     return steps, offsets
 

@@ -15,7 +15,7 @@ The same along rows and columns: a tile of 2 x 2 results depends on 4 x 4 inputs
 where * is the elementwise product of the 16 elements, summed over the channels: 16 matrix products of (channels of the result x
 channels) with (channels x tiles). The transpose in the weights is G^T (sum over tiles of (A^T e A) * (B d B^T)) G. In NumPy the
 sums would cost as much as the saved products, since each is a pass over memory. In machine code
-(kernels/conv/winograd_kernels.py) they cost a tenth of the products. Each result still depends on exactly the right inputs.
+(kernels/assembly/winograd.py) they cost a tenth of the products. Each result still depends on exactly the right inputs.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from typing import Any
 import numpy as np
 
 from .. import parallel
+from ..assembly.products import G_ROWS, X_ROWS
+from ..assembly.tables import At, Plan, Step, job_count, ranges, scratch
 from ..lazy import lazy_import
 from ..linalg import blas
-from ..native._table import At, Plan, job_count, ranges, scratch
-from . import copy_and_pack
 from .im2col import Ints
-from .implicit_plans import sequences
 
-winograd_kernels = lazy_import(globals(), "winograd_kernels", ".winograd_kernels")
+_winograd = lazy_import(globals(), "_winograd", "..assembly.winograd")
 
 
 _BLOCK_BYTES = 9 << 17  # of the transformed input and the products of a block
@@ -44,7 +43,7 @@ _SUMMED_TILES = 256  # the same for weight gradients
 _NS = 0.15  # per result and channel
 _MIXING = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]], np.float32)
 _MIXING = np.kron(_MIXING, _MIXING)  # (16, 9): from the elements of a kernel to the factors of its products
-# See kernels/conv/winograd_kernels.py, _mix_gradient
+# See kernels/assembly/winograd.py, _mix_gradient
 _SIGNED = _MIXING * np.kron([1, 1, 1, -1], [1, 1, 1, -1]).astype(np.float32)[:, None]
 
 
@@ -147,7 +146,7 @@ class _Planes:
 def _records(plan: Plan, record: dict[str, Any], first: int, last: int) -> At:
     """The records of some blocks."""
     columns = []
-    for name in winograd_kernels.RECORD:
+    for name in _winograd.RECORD:
         column = record.get(name, 0)
         if isinstance(column, At):
             column = At(column.array, column.offset[first:last])
@@ -162,15 +161,15 @@ class _Tiled:
         self.blocks = _Blocks(images, out, each, target, least)
         self.count = job_count(self.blocks.count, cost)
         self.starts = ranges(self.blocks.count, self.count).tolist()
-        self.room, self.plan, self.driver = _Room(), Plan(), copy_and_pack.steps()
+        self.room, self.plan = _Room(), Plan()
         self.cleared: list[Ints] = []  # which ranges of the sixteen elements of tiles must be 0
 
     def finish(self, groups: int) -> None:
         """Write the tables of all jobs, once their memory needs are known."""
         steps = [[self.table(job, g, 4 * job * self.room.size) for g in range(groups)] for job in range(self.count)]
-        self.jobs = sequences(self.plan, steps)
+        self.jobs = self.plan.calls(steps)
 
-    def table(self, job: int, g: int, scratch: int) -> tuple[Any, At]:
+    def table(self, job: int, g: int, scratch: int) -> Step:
         """The step for a group of channels, for the blocks of a job."""
         raise NotImplementedError
 
@@ -187,7 +186,7 @@ class _Tiled:
         for offset, apart, first, last in self.cleared:
             part = memory.reshape(self.count, -1)[:, offset // 4 : offset // 4 + 4 * apart]
             part.reshape(self.count, 16, -1)[:, :, first:last] = 0
-        self.plan.run(self.driver, self.jobs[0], self.count, self.jobs[1], arrays | {"scratch": memory})
+        self.plan.run(self.jobs, self.count, arrays | {"scratch": memory})
 
 
 class _Forward(_Tiled):
@@ -204,7 +203,7 @@ class _Forward(_Tiled):
         self.result = self.room.take(2 * self.blocks.height * 16 * self.blocks.eights)
         self.finish(groups)
 
-    def table(self, job: int, g: int, scratch: int) -> tuple[Any, At]:
+    def table(self, job: int, g: int, scratch: int) -> Step:
         (height, width), blocks = self.out[2:], self.blocks
         plane, row, inner = 4 * height * width, *self.weight
         image = self.out[1] * plane
@@ -220,9 +219,7 @@ class _Forward(_Tiled):
             "y plane": plane, "y others": image - self.results * plane, "y line": 4 * width, "y whole": width // 8, "y tail": 4 * (width - 8),
             "y scratch": At("scratch", scratch + self.result), "y pitch": 64 * blocks.eights,
         }  # fmt: skip
-        return winograd_kernels.correlate(), self.plan.table(
-            winograd_kernels.TABLE, numbers, self.x.masks | {"y": width}
-        )
+        return _winograd.correlate(), [self.plan.table(_winograd.TABLE, numbers, self.x.masks | {"y": width})]
 
 
 @lru_cache(64)
@@ -259,21 +256,12 @@ class _Weigh(_Tiled):
 
     def __init__(self, x: Ints, grad: Ints, low: Ints, groups: int) -> None:
         self.channels, self.results, self.groups = x[1] // groups, grad[1] // groups, groups
-        self.x_groups, self.g_groups = (
-            -(-self.channels // winograd_kernels.X_ROWS),
-            -(-self.results // winograd_kernels.G_ROWS),
-        )
-        self.shape = (
-            16,
-            self.g_groups * winograd_kernels.G_ROWS,
-            self.x_groups * winograd_kernels.X_ROWS,
-        )  # of the sums
+        self.x_groups, self.g_groups = -(-self.channels // X_ROWS), -(-self.results // G_ROWS)
+        self.shape = 16, self.g_groups * G_ROWS, self.x_groups * X_ROWS  # of the sums
         cost = _NS * prod(grad) * self.channels
         super().__init__(x[0], grad[2:], self.shape[1] + self.shape[2], _WEIGHT_BYTES, _SUMMED_TILES, cost)
-        self.x, self.g = (
-            _Planes("x", x, low, self.blocks, 2, self.room),
-            _Planes("g", grad, (0, 0), self.blocks, 0, self.room),
-        )
+        self.x = _Planes("x", x, low, self.blocks, 2, self.room)
+        self.g = _Planes("g", grad, (0, 0), self.blocks, 0, self.room)
         self.mixed = [self.room.sixteen(rows, self.blocks.room) for rows in (self.shape[2], self.shape[1])]
         # Padding channels: their sums are not used, but uninitialised values can be slow.
         for mixed, used, rows in zip(self.mixed, (self.channels, self.results), self.shape[:0:-1]):
@@ -281,7 +269,7 @@ class _Weigh(_Tiled):
                 self.cleared.append((*mixed, used * self.blocks.room, rows * self.blocks.room))
         self.finish(groups)
 
-    def table(self, job: int, g: int, scratch: int) -> tuple[Any, At]:
+    def table(self, job: int, g: int, scratch: int) -> Step:
         record = self.x.record(g * self.channels, scratch) | self.g.record(g * self.results, scratch)
         numbers = self.common(record, job)
         numbers |= self.x.numbers(self.channels, scratch) | self.g.numbers(self.results, scratch)
@@ -292,7 +280,7 @@ class _Weigh(_Tiled):
             "x groups": self.x_groups, "g groups": self.g_groups, "sums row": 4 * self.shape[2], "sums apart": each,
             "sums": At("sums", 16 * each * (job * self.groups + g)),
         }  # fmt: skip
-        return winograd_kernels.weigh(), self.plan.table(winograd_kernels.TABLE, numbers, self.x.masks | self.g.masks)
+        return _winograd.weigh(), [self.plan.table(_winograd.TABLE, numbers, self.x.masks | self.g.masks)]
 
 
 @lru_cache(64)

@@ -9,4 +9,3 @@
 LEAST_MOVED = 1 << 12  # elements: for fewer, NumPy is as fast
 LEAST_FILLED = 1 << 15  # elements that a mask sets to a scalar: for fewer, NumPy takes a tenth of the time to all of it
 LEAST_COLUMNS = 3  # of a row: fewer do not justify their own loop
-MOST_KEPT = 1 << 11  # offsets of a cached array

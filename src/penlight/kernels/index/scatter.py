@@ -20,10 +20,10 @@ import numpy as np
 
 from .. import index_width
 from ..index_width import native_counts
-from ..numpy_calls import broadcast_to, positions
+from ..numpy_calls import broadcast_to, positions, row_starts
 from ..numpy_warnings import hush, silent, unhush
 from ..rows import is_half, narrow, split_shape, widen
-from . import LEAST_COLUMNS, LEAST_MOVED, MOST_KEPT, gather_scatter
+from . import LEAST_COLUMNS, LEAST_MOVED, gather_scatter
 from .gather_scatter import add_columns, all_inside, nonzero, put_masked, reduce_along
 
 Index = np.ndarray | slice | int | None | EllipsisType
@@ -134,18 +134,6 @@ def _columns(count: int) -> np.ndarray:
     return np.arange(count)
 
 
-def _all_starts(outer: int, size: int) -> np.ndarray:
-    return np.arange(0, outer * size, size)[:, None]
-
-
-_kept_starts = lru_cache(64)(_all_starts)
-
-
-def _starts(outer: int, size: int) -> np.ndarray:
-    """The offset of each outer part, as a column. Read-only."""
-    return (_kept_starts if outer <= MOST_KEPT else _all_starts)(outer, size)
-
-
 _WAYS: dict[Any, str] = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
 
 
@@ -198,7 +186,7 @@ def _index_add(out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray)
     if inner == 1 and add_columns(out.reshape(outer, size), index.reshape(-1), source.reshape(outer, -1)):
         return
     if outer > 1:
-        index = (_starts(outer, size) + index).reshape(-1)
+        index = (row_starts(outer, size) + index).reshape(-1)
     reduce_rows(np.add, out.reshape(outer * size, inner), index.reshape(-1), source.reshape(-1, inner))
 
 
@@ -324,7 +312,7 @@ def index_reduce(
     if source.size:
         outer, size, inner = split_shape(out.shape, dim)
         if outer > 1:
-            index = (_starts(outer, size) + index).reshape(-1)
+            index = (row_starts(outer, size) + index).reshape(-1)
         table = out.reshape(outer * size, inner)
         if not include_self:
             _start(table, index, reduce)

@@ -10,125 +10,34 @@ wake its threads.
 
 from __future__ import annotations
 
-import ctypes
 from functools import lru_cache
 from math import prod
-from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import call, executable, parallel, waiting_threads
-from ..native._x86 import R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..assembly import library_calls
 from ..numpy_warnings import hush, unhush
 from . import strategies
 
-_CUTS = "rows", "columns", "batch"
 _UNIT = 16  # ranges of rows and columns are multiples of this, like BLAS's own
-_ROW_ORDER, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # BLAS's constants
+_AS_IT_IS, _TRANSPOSED = 111, 112  # BLAS's constants
 
-# The table that describes a product. For the factors and the result, `_step` is the stride to the next row, column or matrix,
-# `_leap` that to the next `together` matrices of a batch.
-_ARRAYS = "first", "second", "result"
-_TABLE = ["function", "one", "together", "rows", "columns", "inner", "first_transposed", "second_transposed"]
-_TABLE += [f"{array}{what}" for array in _ARRAYS for what in ("_apart", "_step", "_leap")]
-_OFFSETS = {name: 8 * i for i, name in enumerate(_TABLE)}
-_pack = Struct(f"<{len(_TABLE)}q").pack
 _FORMS: dict[np.dtype[Any], tuple[str, int]] = {
     np.dtype(np.float32): ("scipy_cblas_sgemm64_", 0x3F800000),
     np.dtype(np.float64): ("scipy_cblas_dgemm64_", 0x3FF0000000000000),
 }
-_SAVED = (RBX, R12, R13)
-_FRAME = 48 + 24 + 8  # bytes of the stack: BLAS's last arguments, the arrays, and alignment
 
 
 @lru_cache(1)
-def _functions() -> dict[np.dtype[Any], tuple[int, int]]:
-    """For each dtype the address of BLAS's product with 64-bit sizes, and the bits of 1; empty if NumPy has another BLAS."""
+def _functions() -> dict[np.dtype[Any], tuple[Any, int]]:
+    """For each dtype BLAS's product with 64-bit sizes, and the bits of 1; empty if NumPy has another BLAS."""
     library = parallel.numpy_library()
     try:
-        return {
-            dtype: (ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0, one)
-            for dtype, (name, one) in _FORMS.items()
-        }
+        return {dtype: (getattr(library, name), one) for dtype, (name, one) in _FORMS.items()}
     except AttributeError:
         return {}
-
-
-@lru_cache(len(_CUTS))
-def _by(cut: str) -> Any:
-    """The product, in ranges of rows, columns, or matrices of a batch. The caller has made the table for arrays with these layouts."""
-    asm = Assembler()
-    low, high = R12, R13
-    for register in _SAVED:
-        asm.push(register)
-    asm.add_number(RSP, -_FRAME)
-    asm.copy_register(low, RDI)
-    asm.copy_register(high, RSI)
-    asm.copy_register(RBX, RDX)
-    for position, register in zip(_HOMES, (RCX, R8, R9)):
-        asm.load_register(register, Address(register, None, executable.DATA_OFFSET))
-        asm.store_register(position, register)
-    asm.label("next")
-    _write_addresses(asm, low, cut == "batch")
-    asm.zero(RDI)
-    asm.add_number(RDI, _ROW_ORDER)
-    for register, name in (
-        (RSI, "first_transposed"),
-        (RDX, "second_transposed"),
-        (RCX, "rows"),
-        (R8, "columns"),
-        (R9, "inner"),
-    ):
-        asm.load_register(register, _at(name))
-    if cut != "batch":
-        size = RCX if cut == "rows" else R8
-        asm.copy_register(size, low)
-        asm.negate(size)
-        asm.add(size, high)
-    asm.move(0, _at("one"))
-    asm.binary("vxorps", 1, 1, 1)
-    asm.forget_upper()
-    asm.load_register(RAX, _at("function"))
-    asm.call(RAX)
-    if cut == "batch":
-        asm.add_number(low, 1)
-        asm.compare_numbers(low, high)
-        asm.jump("next", "less")
-    asm.add_number(RSP, _FRAME)
-    for register in reversed(_SAVED):
-        asm.pop(register)
-    asm.leave()
-    signature = "low, high, table, first: strided any, second: strided any, result: strided written any"
-    return waiting_threads.shared(call.load(asm.finish(), signature))
-
-
-_HOMES = [Address(RSP, None, 48 + 8 * i) for i in range(3)]  # the arrays' data pointers
-
-
-def _at(name: str) -> Address:
-    return Address(RBX, None, _OFFSETS[name])
-
-
-def _write_addresses(asm: Assembler, index: int, batch: bool) -> None:
-    """Put the addresses and row strides of the factors and the result on the stack: BLAS's last arguments."""
-    if batch:
-        asm.copy_register(RAX, index)
-        asm.load_register(RCX, _at("together"))
-        asm.divide(RCX)
-        asm.copy_register(RSI, RDX)  # the index within `together`
-        asm.copy_register(RDI, RAX)
-    for position, name in enumerate(_ARRAYS):
-        asm.copy_register(RAX, RSI if batch else index)
-        asm.multiply(RAX, _at(f"{name}_step"))
-        asm.add(RAX, _HOMES[position])
-        if batch:
-            asm.copy_register(RDX, RDI)
-            asm.multiply(RDX, _at(f"{name}_leap"))
-            asm.add(RAX, RDX)
-        asm.store_register(Address(RSP, None, 16 * position), RAX)
-        asm.load_register(RAX, _at(f"{name}_apart"))
-        asm.store_register(Address(RSP, None, 16 * position + 8), RAX)
 
 
 def _layout(array: np.ndarray) -> tuple[int, int] | None:
@@ -206,10 +115,11 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
         cut, total = ("rows", rows) if rows >= columns else ("columns", columns)
         ranges = threads * (2 if total >= 2 * threads * strategies.LEAST_RANGE else 1)
         each = -(-total // (ranges * _UNIT)) * _UNIT
-    numbers = [*function, batch[-1] if batch else 1, rows, columns, inner, first[0], second[0]]
+    numbers = [0, function[1], batch[-1] if batch else 1, rows, columns, inner, first[0], second[0]]
     for which, (layout, array) in enumerate(zip((first, second, third), (a, b, result))):
         numbers += [layout[1], *_steps(array, cut, which)]
-    return _Plan(_by(cut), each, total, _pack(*numbers), shape)
+    call.add_addresses(numbers, [0], [function[0]], [0])
+    return _Plan(library_calls.product(cut), each, total, library_calls.product_table(*numbers), shape)
 
 
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

@@ -12,7 +12,6 @@ system), and if a matrix is singular or not finite: the callers handle all of th
 
 from __future__ import annotations
 
-import ctypes
 from cmath import isfinite
 from functools import lru_cache
 from math import prod
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import call, executable, parallel
-from ..native._x86 import R8, R9, R12, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..assembly import library_calls
 from ..numpy_warnings import hush, unhush
 
 Array = np.ndarray[Any, Any]
@@ -85,20 +84,19 @@ def plan(name: str, dtype: np.dtype[Any], batch: Ints, *arguments: bytes | int |
         return None
     # Fortran compilers expect the lengths of strings after all arguments.
     lengths = [1] * sum(isinstance(a, bytes) and len(a) == 1 for a in arguments)
-    kept = [a if isinstance(a, bytes) else _number(a) for a in arguments if isinstance(a, (bytes, int))]
-    known = iter(kept)
-    words = [_address(next(known)) if isinstance(a, (bytes, int)) else _unread.ctypes.data for a in arguments]
-    words += lengths
+    kept = [
+        _unread if a is None else np.frombuffer(a if isinstance(a, bytes) else _number(a), np.uint8)
+        for a in arguments
+        if not isinstance(a, Each)
+    ]
     steps = [a.step if isinstance(a, Each) else 0 for a in arguments] + [0] * len(lengths)
     positions = tuple(i for i, a in enumerate(arguments) if isinstance(a, Each))
-    address = ctypes.cast(function, ctypes.c_void_p).value or 0
-    table = Struct(f"<{2 + 2 * len(words)}q").pack(address, count, *words, *steps)
+    words = [0, count, *[0] * len(arguments), *lengths, *steps]
+    known = [2 + i for i, a in enumerate(arguments) if not isinstance(a, Each)]
+    call.add_addresses(words, [0, *known], [function, *kept], range(1 + len(kept)))
+    table = Struct(f"<{len(words)}q").pack(*words)
     least = [max(count * a.step, a.least) for a in arguments if isinstance(a, Each)]
-    return Plan(repeat(len(words), positions), table, kept, least)
-
-
-def _address(content: bytes) -> int:
-    return ctypes.cast(ctypes.c_char_p(content), ctypes.c_void_p).value or 0
+    return Plan(library_calls.routine(len(steps), positions), table, kept, least)
 
 
 @lru_cache(32)
@@ -149,54 +147,3 @@ def common(a: Array, b: Array) -> Ints:
     """The broadcast batch shape of two arrays of matrices."""
     first, second = a.shape[:-2], b.shape[:-2]
     return first if first == second else np.broadcast_shapes(first, second)
-
-
-# ----- A function of a library, called by machine code ----------------------------------------------------------------
-# Calls a LAPACK routine for each matrix of a batch.
-
-
-_IN_REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # the first arguments of a call; the others are on the stack
-_SAVED = (RBX, R12)
-
-
-@lru_cache(64)
-def repeat(count: int, positions: tuple[int, ...]) -> Any:
-    """A function of a table and arrays that calls a function of `count` integers; those at `positions` are the arrays' addresses.
-
-    The table has the function, the number of calls, the integers for the first call, and the increment of each for the next.
-    """
-    behind = max(count - len(_IN_REGISTERS), 0)
-    room = behind + count
-    frame = 8 * (room + 1 - room % 2)  # with saved registers and the return address, a multiple of 16 bytes
-    numbers = [Address(RSP, None, 8 * (behind + i)) for i in range(count)]
-    asm = Assembler()
-    for register in _SAVED:
-        asm.push(register)
-    asm.add_number(RSP, -frame)
-    asm.copy_register(RBX, RDI)
-    for position, array in zip(positions, _IN_REGISTERS[1:], strict=False):
-        asm.load_register(RAX, Address(array, None, executable.DATA_OFFSET))
-        asm.store_register(numbers[position], RAX)
-    for i in sorted(set(range(count)) - set(positions)):
-        asm.load_register(RAX, Address(RBX, None, 8 * (2 + i)))
-        asm.store_register(numbers[i], RAX)
-    asm.load_register(R12, Address(RBX, None, 8))
-    asm.label("next")
-    for i in range(behind):
-        asm.load_register(RAX, numbers[len(_IN_REGISTERS) + i])
-        asm.store_register(Address(RSP, None, 8 * i), RAX)
-    for register, number in zip(_IN_REGISTERS, numbers):
-        asm.load_register(register, number)
-    asm.load_register(RAX, Address(RBX))
-    asm.call(RAX)
-    for position in positions:
-        asm.load_register(RAX, Address(RBX, None, 8 * (2 + count + position)))
-        asm.add_to_memory(numbers[position], RAX)
-    asm.add_number(R12, -1)
-    asm.compare_number(R12, 0)
-    asm.jump("next", "not zero")
-    asm.add_number(RSP, frame)
-    for register in reversed(_SAVED):
-        asm.pop(register)
-    asm.leave()
-    return call.load(asm.finish(), ", ".join(["table", *[f"a{i}: strided any" for i in range(len(positions))]]))

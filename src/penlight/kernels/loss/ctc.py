@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ..compiler.loops import Doubles, Floats, Ints, checked, compile_loops
+from ..copies import contiguous
 from ..numpy_warnings import silent
 from ..waiting_threads import over
 
@@ -124,15 +125,11 @@ def _beta(picked: np.ndarray, skips: np.ndarray, input_lengths: Sizes, target_le
     number = np.arange(size)
     ending = (number == ends[:, None]) | (number == ends[:, None] - 1)
     onwards = np.zeros_like(skips)
-    onwards[:, :-2] = skips[:, 2:]
+    onwards[:, 2:] = skips[:, :1:-1]
     with silent():
         later = np.full((count, size), -np.inf)
         for t in range(frames - 1, -1, -1):
-            one, two = np.full_like(later, -np.inf), np.full_like(later, -np.inf)
-            one[:, :-1] = later[:, 1:]
-            two[:, :-2] = later[:, 2:]
-            two[~onwards] = -np.inf
-            ways = _log_sum(later, one, two)
+            ways = _from_before(later[:, ::-1], onwards)[:, ::-1]  # with the states in the other order
             starts = (last == t + 1)[:, None]
             ways = np.where(starts, np.where(ending, 0.0, -np.inf), ways)
             later = ways + picked[:, t]
@@ -280,10 +277,6 @@ def _sizes(targets: np.ndarray, input_lengths: Sizes, target_lengths: Sizes) -> 
     return table
 
 
-def _plain(array: np.ndarray) -> np.ndarray:
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
-
-
 def _labels(targets: np.ndarray) -> np.ndarray:
     """The labels for a kernel, which needs at least one."""
     return np.ascontiguousarray(targets, np.int64) if targets.size else np.zeros(1, np.int64)
@@ -297,7 +290,7 @@ def _compiled_loss(
     frames, count, classes = log_probs.shape
     if run is None or not log_probs.size:
         return None
-    log_probs, labels = _plain(log_probs), _labels(targets)
+    log_probs, labels = contiguous(log_probs), _labels(targets)
     longest = max(target_lengths)
     states = 2 * longest + 1
     sizes = _sizes(targets, input_lengths, target_lengths)
@@ -316,9 +309,9 @@ def _compiled_loss_backward(
     frames, count, classes = log_probs.shape
     if run is None or not log_probs.size or alpha.dtype != np.float64 or loss.dtype != log_probs.dtype:
         return None
-    log_probs, labels = _plain(log_probs), _labels(targets)
+    log_probs, labels = contiguous(log_probs), _labels(targets)
     grad = np.ascontiguousarray(np.broadcast_to(grad, count), log_probs.dtype)
-    loss, alpha = _plain(loss), _plain(alpha)
+    loss, alpha = contiguous(loss), contiguous(alpha)
     longest = max(target_lengths)
     states = 2 * longest + 1
     sizes = _sizes(targets, input_lengths, target_lengths)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.loops import Floats, Ints, can_compile, checked, compile_loops
+from ..copies import contiguous
 from ..waiting_threads import over
 from .windows import Problem, Sizes
 
@@ -271,10 +272,6 @@ def supports(dtype: np.dtype) -> bool:
     return dtype in _FLOATS
 
 
-def _contiguous(x: np.ndarray) -> np.ndarray:
-    return x if x.flags.c_contiguous else np.ascontiguousarray(x)
-
-
 class Loops:
     """Kernels that process one window at a time, for any windows."""
 
@@ -318,19 +315,19 @@ class Loops:
     def max_pool(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The largest element of each window, and its index in the flattened plane."""
         run, arguments = self._prepared("largest", None)
-        made = over(run, self.planes, self.grain, _contiguous(x), self.shape, self.shape, *arguments)
+        made = over(run, self.planes, self.grain, contiguous(x), self.shape, self.shape, *arguments)
         return made[:2]
 
     def avg_pool(self, x: np.ndarray, override: int | None) -> np.ndarray:
         """The mean of each window, or its sum divided by a scalar."""
         run, arguments = self._prepared("mean", override)
-        made = over(run, self.planes, self.grain, _contiguous(x), self.shape, *arguments)
+        made = over(run, self.planes, self.grain, contiguous(x), self.shape, *arguments)
         return made if type(made) is np.ndarray else made[0]
 
     def avg_pool_backward(self, grad: np.ndarray, override: int | None) -> np.ndarray:
         """Each element's share of its windows' gradients."""
         run, arguments = self._prepared("mean_back", override)
-        made = over(run, self.planes, self.grain, _contiguous(grad), self.input_shape, *arguments)
+        made = over(run, self.planes, self.grain, contiguous(grad), self.input_shape, *arguments)
         return made if type(made) is np.ndarray else made[0]
 
 
@@ -377,6 +374,6 @@ def at_indices(does: str, x: np.ndarray, indices: np.ndarray, shape: Sizes, dims
     is out of bounds."""
     size, windows = prod((x.shape if does == "read" else shape)[-dims:]), prod(indices.shape[-dims:])
     run = compile_loops(_at_indices, x.dtype, does=does)
-    arrays = _contiguous(x), _contiguous(indices), tuple(shape), np.zeros(1, np.int64)
+    arrays = contiguous(x), contiguous(indices), tuple(shape), np.zeros(1, np.int64)
     out, wrong = over(run, indices.size // windows, -(-_GRAIN // (windows + size)), *arrays, size, windows)
     return None if wrong.item() else out

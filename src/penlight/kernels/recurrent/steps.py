@@ -1,6 +1,6 @@
 """The loop over the steps of a segment: each is a product with the recurrent weights and one call of a step's kernel.
 
-In machine code all steps are one call (Note [Repeated calls] in sequence.py). If the weights have too few columns for the native
+In machine code all steps are one call (Note [Tables of calls] in assembly/calls.py). If the weights have too few columns for the native
 product, or states are projected, or NumPy runs, Python loops over the steps.
 """
 
@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..assembly.calls import Call, Counting, Moving, repeat
+from ..assembly.packed_product import WIDTH, panels, products
 from ..linalg.blas import multiply
 from ..parallel import native_thread_count
-from .product import WIDTH, panels, products
 from .segments import Array, Segment
-from .sequence import Call, Counting, Moving, repeat
 from .strategies import LEAST_ROWS, LEAST_SHARED
 
 

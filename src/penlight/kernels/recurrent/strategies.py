@@ -1,4 +1,4 @@
-"""The thresholds of recurrent layers, with their reasons. The table: machine code for full sequences (sequence.py), else NumPy step by step."""
+"""The thresholds of recurrent layers, with their reasons. The table: machine code for full sequences (assembly/calls.py), else NumPy step by step."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 
 from ..numpy_calls import moveaxis
+from ..numpy_warnings import silent
 from ..rows import GROUP, each_block, narrow, quiet, widen
 from .compiled import reduce_compiled
 from .strategies import LONG_ROW, MOST_PLAIN
@@ -59,7 +60,7 @@ def reduce_sum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     if quick is not None:
         return narrow(quick, x.dtype)
     total = widen(x)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with silent():
         if x.size <= MOST_PLAIN or not dims:
             return narrow(np.asarray(total.sum(dims, keepdims=keepdim)), x.dtype)
         total = np.asarray(total, order="C")
@@ -80,7 +81,7 @@ def var_mean(x: np.ndarray, dims: Dims, correction: float = 1, keepdim: bool = F
     dims = tuple(sorted(dims)) if x.ndim else ()
     wide = widen(x)
     count = prod(x.shape[k] for k in dims)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with silent():
         mean = np.divide(reduce_sum(wide, dims, True), wide.real.dtype.type(count))
         rows = _trailing_rows(wide, dims) if wide.dtype.kind == "f" and x.size > MOST_PLAIN else None
         if rows is not None:
@@ -187,19 +188,13 @@ def row_sum(x: np.ndarray) -> np.ndarray:
     return np.vecdot(_ones(x.dtype)[:columns], x)  # in this order, since `vecdot` conjugates the first
 
 
-def column_sum(x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
-    """Sum over the rows of a 2-d array, or of its product with another; shape (columns,). See Note [Column sums]."""
+def column_sum(x: np.ndarray) -> np.ndarray:
+    """Sum over the rows of a 2-d array, shape (columns,). See Note [Column sums]."""
     rows, columns = x.shape
     whole = rows // GROUP * GROUP if rows > 2 * GROUP else 0
-    rest = np.add.reduce(x[whole:], 0) if other is None else np.einsum("ij,ij->j", x[whole:], other[whole:])
-    if not whole:
-        return rest
-    groups = x[:whole].reshape(-1, GROUP, columns)
-    if other is None:
-        sums = np.add.reduce(groups, 1)
-    else:
-        sums = np.einsum("gij,gij->gj", groups, other[:whole].reshape(-1, GROUP, columns))
-    rest += column_sum(sums)
+    rest = np.add.reduce(x[whole:], 0)
+    if whole:
+        rest += column_sum(np.add.reduce(x[:whole].reshape(-1, GROUP, columns), 1))
     return rest
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..compiler.loops import Doubles, Elements, Floats, Ints, compile_loops
 from ..copies import contiguous
 from ..index_width import wide_indices
-from ..numpy_warnings import hush, unhush
+from ..numpy_warnings import hush, silent, unhush
 from ..rows import is_half, narrow, widen
 from ..waiting_threads import over
 
@@ -122,7 +122,7 @@ def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
     if x.ndim == 0 or x.size == 0:
         return x.copy()
     wide = widen(x)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with silent():
         if wide.dtype.kind != "c":
             return narrow(_log_sums(np.ascontiguousarray(wide), dim), x.dtype)
         return np.ascontiguousarray(np.moveaxis(_complex_scan(np.moveaxis(wide, dim, -1)), -1, dim))
@@ -178,7 +178,7 @@ def logcumsumexp_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, d
         logs += wide
         return np.exp(logs, logs)
 
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with silent():
         out = part(np.where(g > 0, g, 0))
         if (g < 0).any():
             out -= part(np.where(g < 0, -g, 0))
@@ -202,7 +202,7 @@ def cumprod_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, dim: i
     if x.ndim == 0 or x.size == 0:
         return grad.copy()
     wide, g, product = widen(x), widen(grad), np.conj(widen(result))
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with silent():
         sums = _reverse_cumsum(product * g, dim)
         zero = wide == 0
         if not zero.any():

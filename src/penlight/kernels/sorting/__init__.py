@@ -12,7 +12,6 @@ the same works whenever their range is below 2^31.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -21,7 +20,7 @@ from ..copies import contiguous
 from ..copies.convert import plain_mask
 from ..index.gather_scatter import nonzero
 from ..index_width import wide_indices
-from ..numpy_calls import moveaxis, take_along
+from ..numpy_calls import moveaxis, row_starts, take_along
 from ..rows import is_half, quiet
 from ..strategy import Strategy, apply
 
@@ -141,20 +140,7 @@ def pick(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
     count, n = rows.shape
     if count == 1:
         return rows.take(order)
-    return rows.take(order + _starts(count, n)) if count else rows.reshape(order.shape)
-
-
-def _all_starts(count: int, n: int) -> np.ndarray:
-    """The flat offset of each row."""
-    return np.arange(0, count * n, n)[:, None]
-
-
-_kept_starts = lru_cache(64)(_all_starts)
-
-
-def _starts(count: int, n: int) -> np.ndarray:
-    """`_all_starts`, cached if there are few rows. Read-only."""
-    return (_kept_starts if count <= 4096 else _all_starts)(count, n)
+    return rows.take(order + row_starts(count, n)) if count else rows.reshape(order.shape)
 
 
 @quiet
@@ -207,7 +193,7 @@ def _first_few(rows: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
     left = rows.copy() if largest else np.negative(rows)
     if not largest and _has_nan(left):
         return None
-    flat, starts = left.reshape(-1), _starts(*rows.shape)[:, 0]
+    flat, starts = left.reshape(-1), row_starts(*rows.shape)[:, 0]
     order = np.empty((len(rows), k), np.int64)
     for i in range(k):
         found = left.argmax(1)  # the first of equal ones, or the first NaN
@@ -274,7 +260,7 @@ def _rank_rows(rows: np.ndarray, rank: np.ndarray | int) -> np.ndarray:
     rows = _comparable(rows)
     if not isinstance(rank, int):
         if rows.size >= _SMALL:
-            starts = _starts(*rows.shape)[:, 0]
+            starts = row_starts(*rows.shape)[:, 0]
             ordered = np.sort(rows, 1)
             value = ordered.take(starts + rank)
             before = ordered.take(starts + np.maximum(rank - 1, 0))
@@ -367,14 +353,14 @@ def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np
     count, n = rows.shape
     if not count:
         return _reduced(ordered[:, 0], x.shape, dim, keepdim), _reduced(order[:, 0], x.shape, dim, keepdim)
-    columns = _starts(n, 1)[:, 0]
+    columns = row_starts(n, 1)[:, 0]
     starts = np.zeros((count, n), np.int64)
     np.multiply(changed, columns[1:], out=starts[:, 1:])
     np.maximum.accumulate(starts, 1, out=starts)
     # The run lengths so far: the first maximum is at the end of the most frequent value's run.
     best = np.subtract(columns, starts, out=starts).argmax(1)
     if count > 1:
-        best += _starts(count, n)[:, 0]
+        best += row_starts(count, n)[:, 0]
     return _reduced(ordered.take(best), x.shape, dim, keepdim), _reduced(order.take(best), x.shape, dim, keepdim)
 
 

@@ -5,6 +5,8 @@ See Note [How the special functions are evaluated] in special/common.py. All are
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .common import Array, horner, piecewise, rational, unary
@@ -76,26 +78,6 @@ _K1_LARGE_Q = (
 # fmt: on
 
 
-def i0(x: Array) -> Array:
-    """The modified Bessel function of the first kind of order zero. Derivative: i1(x)."""
-    return unary(lambda v, out: _first_kind(v, out, 0, False), x, wide=True)
-
-
-def i0e(x: Array) -> Array:
-    """exp(-|x|) i0(x). Derivative: i1e(x) - sign(x) i0e(x)."""
-    return unary(lambda v, out: _first_kind(v, out, 0, True), x, wide=True)
-
-
-def i1(x: Array) -> Array:
-    """The modified Bessel function of the first kind of order one. Derivative: i0(x) - i1(x) / x, 1/2 at zero."""
-    return unary(lambda v, out: _first_kind(v, out, 1, False), x, wide=True)
-
-
-def i1e(x: Array) -> Array:
-    """exp(-|x|) i1(x). Derivative: i0e(x) - i1e(x) (sign(x) + 1/x), 1/2 at zero."""
-    return unary(lambda v, out: _first_kind(v, out, 1, True), x, wide=True)
-
-
 def _first_kind(x: Array, out: Array, order: int, scaled: bool) -> None:
     y = np.abs(x)
     large = y > 8.0
@@ -129,30 +111,6 @@ def _first_kind_large(x: Array, order: int, scaled: bool) -> Array:
     return result
 
 
-modified_bessel_i0 = i0
-modified_bessel_i1 = i1
-
-
-def modified_bessel_k0(x: Array) -> Array:
-    """The modified Bessel function of the second kind of order zero; NaN for x < 0. Derivative: -k1(x)."""
-    return unary(lambda v, out: _second_kind(v, out, 0, False), x, wide=True)
-
-
-def modified_bessel_k1(x: Array) -> Array:
-    """The modified Bessel function of the second kind of order one; NaN for x < 0. Derivative: -k0(x) - k1(x) / x."""
-    return unary(lambda v, out: _second_kind(v, out, 1, False), x, wide=True)
-
-
-def scaled_modified_bessel_k0(x: Array) -> Array:
-    """exp(x) k0(x). Derivative: itself minus scaled k1."""
-    return unary(lambda v, out: _second_kind(v, out, 0, True), x, wide=True)
-
-
-def scaled_modified_bessel_k1(x: Array) -> Array:
-    """exp(x) k1(x). Derivative: (1 - 1/x) times itself minus scaled k0."""
-    return unary(lambda v, out: _second_kind(v, out, 1, True), x, wide=True)
-
-
 def _second_kind(x: Array, out: Array, order: int, scaled: bool) -> None:
     small = x <= 1.0
     piecewise(
@@ -183,3 +141,22 @@ def _second_kind_large(x: Array, order: int, scaled: bool) -> Array:
         result *= half
     result /= np.sqrt(x)
     return result
+
+
+def _of(
+    kernel: Callable[[Array, Array, int, bool], None], order: int, scaled: bool = False
+) -> Callable[[Array], Array]:
+    """A kernel's function of arrays, of an order, and perhaps scaled by an exponential."""
+    return lambda x: unary(lambda v, out: kernel(v, out, order, scaled), x, wide=True)
+
+
+# The first kind. Derivatives: i1; i1e - sign(x) i0e; i0 - i1 / x; i0e - i1e (sign(x) + 1 / x); the last two are 1/2 at zero.
+i0 = modified_bessel_i0 = _of(_first_kind, 0)
+i0e = _of(_first_kind, 0, scaled=True)  # times exp(-|x|)
+i1 = modified_bessel_i1 = _of(_first_kind, 1)
+i1e = _of(_first_kind, 1, scaled=True)
+# The second kind; NaN for x < 0. Derivatives: -k1; -k0 - k1 / x; scaled k0 - scaled k1; (1 - 1 / x) scaled k1 - scaled k0.
+modified_bessel_k0 = _of(_second_kind, 0)
+modified_bessel_k1 = _of(_second_kind, 1)
+scaled_modified_bessel_k0 = _of(_second_kind, 0, scaled=True)  # times exp(x)
+scaled_modified_bessel_k1 = _of(_second_kind, 1, scaled=True)

@@ -18,6 +18,8 @@ from typing import NamedTuple
 # General registers by their numbers.
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 = range(16)
 NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *[f"r{n}" for n in range(8, 16)])
+ARGUMENTS = (RDI, RSI, RDX, RCX, R8, R9)  # of the first six arguments of a call; the others are on the stack
+SAVED = (RBX, RBP, R12, R13, R14, R15)  # which a function preserves
 
 
 class Address(NamedTuple):
@@ -294,3 +296,15 @@ class Assembler:
             self.code += bytes((0x80 | low | 4, scale | (index & 7) << 3 | other.base & 7))
             self.code += struct.pack("<i", other.offset)
         self.code += tail
+
+
+# A function that adds rsi to the integer at rdi atomically and returns its old value: lock xadd [rdi], rsi; mov rax, rsi; ret.
+TAKE = b"\xf0\x48\x0f\xc1\x37\x48\x89\xf0\xc3"
+
+
+def fetch(offset: int) -> bytes:
+    """A function that returns the integer at an offset from the address it is given."""
+    asm = Assembler()
+    asm.load_register(RAX, Address(RDI, None, offset))
+    asm.leave()
+    return asm.finish()

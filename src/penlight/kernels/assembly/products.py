@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ._x86 import RAX, Address, Assembler
+from ..compiler.asm import RAX, Address, Assembler
 
 _MOST = 6  # rows at a time
 G_ROWS, X_ROWS = 3, 4
@@ -79,12 +79,12 @@ def outer_products(
         asm.binary(f"vadd{kind}", register % sums, register % sums, register)
 
 
-def dot_step(asm: Assembler, first: tuple[int, ...], second: tuple[int, ...], step: int = RAX) -> None:
-    """Multiply eight elements of each of three rows with those of four, at `rax` and `step` bytes from the registers' addresses."""
+def dot_step(asm: Assembler, first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    """Multiply eight elements of each of three rows with those of four, at `rax` bytes from the registers' addresses."""
     for i, pointer in enumerate(first):
         asm.move(12 + i, Address(pointer, RAX))
     for j, pointer in enumerate(second):
-        asm.move(15, Address(pointer, step))
+        asm.move(15, Address(pointer, RAX))
         for i in range(G_ROWS):
             asm.binary("vfmadd231ps", X_ROWS * i + j, 12 + i, 15)
 

@@ -19,9 +19,9 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
-from ..native._products import G_ROWS, X_ROWS, add_totals, clear, dot_step, in_groups, outer_products
-from ..native._table import Table, count, function, multiples
-from ..native._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, Address, Assembler
+from ..compiler.asm import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, Address, Assembler
+from .products import G_ROWS, X_ROWS, add_totals, clear, dot_step, in_groups, outer_products
+from .tables import Table, count, function, multiples
 
 _SOURCE = (
     "plane",

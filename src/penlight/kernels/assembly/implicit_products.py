@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from ..native._products import G_ROWS, X_ROWS, add_double_totals, add_totals, clear, in_groups, outer_products
-from ..native._table import Table, count, function
-from ..native._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
+from ..compiler.asm import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
+from .products import G_ROWS, X_ROWS, add_double_totals, add_totals, clear, in_groups, outer_products
+from .tables import Table, count, function
 
 # x, offsets, inner, inner step: the images, the list of byte offsets of channels and kernel elements, its length, and how many are done at a time;
 # vectors, pairs: a list of the offsets of each two vectors of columns, first in the images, then in the result, and its length; `chunk` of them at a

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from penlight.kernels import executable
+from penlight.kernels.assembly.calls import Counting, Moving, repeat
 from penlight.kernels.compiler.rows import Rows
 from penlight.kernels.native import Kernel
-from penlight.kernels.recurrent.sequence import Counting, Moving, repeat
 
 pytestmark = pytest.mark.skipif(not executable.available(), reason="this machine cannot run AVX2 code")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from penlight.kernels import executable
-from penlight.kernels.recurrent.product import panels, products
-from penlight.kernels.recurrent.sequence import repeat
+from penlight.kernels.assembly.calls import repeat
+from penlight.kernels.assembly.packed_product import panels, products
 
 pytestmark = pytest.mark.skipif(not executable.available(), reason="this machine cannot run AVX2 code")
 

@@ -16,31 +16,13 @@ from typing import Any
 import numpy as np
 
 from .. import executable
-from ..native._products import clear, in_groups, outer_products
-from ..native._table import SAVED, count, load_function
-from ..native._x86 import (
-    R8,
-    R9,
-    R10,
-    R11,
-    R12,
-    R13,
-    R14,
-    R15,
-    RAX,
-    RBP,
-    RBX,
-    RCX,
-    RDI,
-    RDX,
-    RSI,
-    RSP,
-    Address,
-    Assembler,
-)
-from .sequence import Argument, Call, Moving
+from ..compiler.asm import ARGUMENTS, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RSP, Address, Assembler
+from .calls import Argument, Call, Moving
+from .products import clear, in_groups, outer_products
+from .tables import SEVENTH, count, load_function
 
 WIDTH = 16  # columns of a panel
+RDI, RSI, RDX, RCX, R8, R9 = ARGUMENTS
 _FRAME = 24  # bytes of the stack
 # `rdi` counts rows, `rdx` panels, `rcx` the inner dimension, whose length is in `rsi`. `r15` iterates over the rows of the first
 # matrix, `rax` over the panel at `r8`, `rbp` over the rows of the result, whose stride is `rbx` bytes.
@@ -72,7 +54,7 @@ def products(first: Argument, arranged: np.ndarray, result: np.ndarray) -> list[
 
 @lru_cache(1)
 def product() -> Any:
-    """The product with `panels(second)`; the result's row stride is `columns`. Only machine code calls it: sequence.py."""
+    """The product with `panels(second)`; the result's row stride is `columns`. Only machine code calls it: calls.py."""
     signature = "rows, inner, panels, first: f32[rows * inner], second: f32, result: strided written f32, columns"
     return load_function(_write, signature)
 
@@ -89,7 +71,7 @@ def _write(asm: Assembler) -> None:
     for before, after in ((R10, R11), (R11, R12), (R12, R13), (R13, R14)):
         asm.copy_register(after, before)
         asm.add(after, R10)
-    asm.load_register(RBX, Address(RSP, None, _FRAME + 8 * len(SAVED) + 8))  # the seventh argument
+    asm.load_register(RBX, Address(RSP, None, _FRAME + SEVENTH))
     asm.shift_left(RBX, 2)
     asm.label("panel")
     asm.load_register(R15, _FIRST)

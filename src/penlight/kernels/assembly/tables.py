@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import call, parallel, waiting_threads
-from ..addresses import address
-from ._x86 import R8, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..addresses import aligned
+from ..compiler.asm import RAX, RDI, SAVED, Address, Assembler
+from . import calls
 
+SEVENTH = 8 * (len(SAVED) + 1)  # the offset on the stack of the seventh argument of a function from `load_function`
 _GRAIN_NS = 20_000  # of work per thread, at least
-SAVED = (RBX, RBP, R12, R13, R14, R15)
 
 
 def scratch(size: int) -> np.ndarray:
     """A buffer of `size` float32, aligned to a cache line."""
-    memory = np.empty(size + 16, np.float32)
-    start = -address(memory) // 4 % 16
-    return memory[start : start + size]
+    return aligned(size, np.float32)
 
 
 class Table:
@@ -75,45 +73,14 @@ def ranges(items: int, jobs: int) -> np.ndarray:
     return np.arange(jobs + 1) * items // jobs
 
 
-@lru_cache(1)
-def _shared_driver() -> Any:
-    """`run(step, jobs, kernel, tables, size)`: calls the kernel at an address for tables that are `size` bytes apart."""
-    asm = Assembler()
-    for register in SAVED:
-        asm.push(register)
-    asm.add_number(RSP, -8)  # aligned to 16 bytes at a call
-    for register, source in ((RBX, RDI), (RBP, RSI), (R12, RDX), (R14, R8)):
-        asm.copy_register(register, source)
-    asm.copy_register(R13, RDI)
-    asm.multiply(R13, R8)
-    asm.add(R13, RCX)
-    asm.label("job")
-    asm.copy_register(RDI, R13)
-    asm.copy_register(RAX, R12)
-    asm.call(RAX)
-    asm.add(R13, R14)
-    asm.add_number(RBX, 1)
-    asm.compare_numbers(RBX, RBP)
-    asm.jump("job", "less")
-    asm.add_number(RSP, 8)
-    for register in reversed(SAVED):
-        asm.pop(register)
-    asm.leave()
-    return waiting_threads.shared(call.load(asm.finish(), "low, high, kernel, tables, apart"))
-
-
 class At(NamedTuple):
-    """An address: an array, which may be given by name only, and an offset in bytes."""
+    """An address: the name of an array, and an offset in bytes."""
 
-    array: Any
+    array: str
     offset: Any = 0  # an integer, or an array of integers
 
 
-def _number(value: int | np.ndarray | At) -> int:
-    """The table entry for an integer, an array, or an address in one."""
-    if isinstance(value, At):
-        return call.data_address(value.array) + int(value.offset)
-    return call.data_address(value) if isinstance(value, np.ndarray) else value
+Step = tuple[Any, list[int | At]]  # a kernel, and its arguments
 
 
 class Plan:
@@ -128,7 +95,7 @@ class Plan:
         self._words: list[np.ndarray] = []
         self._size = 0
         self._positions: dict[str, list[np.ndarray]] = {}
-        self._held: list[Any] = []  # arrays whose addresses are in tables
+        self._held: dict[int, np.ndarray] = {}  # arrays that are part of the plan, by the positions of their addresses
         self._finished: tuple[np.ndarray, list[str], np.ndarray, np.ndarray] | None = None
 
     def table(
@@ -147,9 +114,10 @@ class Plan:
             if isinstance(number, At):
                 self._positions.setdefault(number.array, []).append(np.array([self._size + position]))
                 words[position] = number.offset
+            elif isinstance(number, np.ndarray):
+                self._held[self._size + position] = number
             else:
-                words[position] = _number(number)
-                self._held.append(number)
+                words[position] = number
         return self._append(words)
 
     def records(self, columns: list[Any]) -> At:
@@ -170,27 +138,42 @@ class Plan:
         self._size += words.size
         return position
 
-    def run(self, kernel: Any, tables: At, jobs: int, apart: int, arrays: dict[str, np.ndarray]) -> None:
-        """Call a kernel for tables that are `apart` bytes apart, in parallel if there are threads."""
+    def calls(self, steps: list[list[Step]], times: int = 1) -> tuple[At, int]:
+        """Append tables that make each list's calls in order, `times` times; return the first one's address, and the distance
+        between tables in bytes. See Note [Tables of calls]."""
+        tables = []
+        for some in steps:
+            table = calls.Calls(times)
+            given: dict[int, int | np.ndarray | At] = {}
+            for kernel, arguments in some:
+                first = table.add(kernel, [0 if isinstance(a, At) else a for a in arguments])
+                given |= {first + i: a for i, a in enumerate(arguments) if isinstance(a, At)}
+            tables.append((table.words, given))
+        size = max(len(words) for words, _ in tables)  # equally far apart
+        found = [self.words(np.array(words + [0] * (size - len(words))), given) for words, given in tables]
+        return found[0], 8 * size
+
+    def nested(self, steps: list[Step], times: int) -> Step:
+        """One step that makes several calls, `times` times."""
+        tables, apart = self.calls([steps], times)
+        return calls.driver(nested=True), [0, 1, tables, 0, apart]
+
+    def run(self, tables: tuple[At, int], jobs: int, arrays: dict[str, np.ndarray]) -> None:
+        """Run tables of calls, in parallel if there are threads."""
         if self._finished is None:
             lengths = [sum(map(len, found)) for found in self._positions.values()]
             positions = np.concatenate([position for found in self._positions.values() for position in found])
-            self._finished = (
-                np.concatenate(self._words),
-                list(self._positions),
-                positions,
-                np.repeat(np.arange(len(lengths)), lengths),
-            )
+            numbers = np.concatenate(self._words)
+            call.add_addresses(numbers, [*self._held], [*self._held.values()], slice(None))
+            self._finished = numbers, list(self._positions), positions, np.repeat(np.arange(len(lengths)), lengths)
         numbers, names, positions, which = self._finished
         memory = numbers.copy()
-        start = address(memory)
-        starts = [start if name == "plan" else call.data_address(arrays[name]) for name in names]
-        memory[positions] += np.array(starts)[which]
+        given = [memory if name == "plan" else arrays[name] for name in names]
+        call.add_addresses(memory, positions, given, which)
         if jobs > 1:
             waiting_threads.start(parallel.native_thread_count() - 1)
-            _shared_driver()(1, jobs, kernel.address, start + tables.offset, apart)
-        else:
-            kernel(start + tables.offset)
+        start, apart = tables
+        calls.run(memory, jobs, start.offset, apart, jobs > 1)
 
 
 def function(write: Callable[[Assembler], None]) -> Any:

@@ -1,4 +1,4 @@
-"""Convolution support: strided block copies, weight packing, and a runner for a list of kernels."""
+"""Strided copies of blocks, and packing of weights, for convolutions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from ..native._table import Table, count, function
-from ..native._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
+from ..compiler.asm import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
+from .tables import Table, count, function
 
 # from, into: byte offsets of a box, and their increments after each call;
 # planes, layers, rows, columns: its size, and its strides in bytes in both arrays; tail: byte offset of the last vector in a row.
@@ -18,8 +18,6 @@ COPY = Table(
 )
 # rows, row: the start of some rows of weights, and their stride in bytes; offsets, inner: a list of element offsets, and its length; `into`.
 PACK = Table(["rows", "row", "offsets", "inner", "into"], masks=[])
-# steps: a list of `count` kernels and their tables, called in order, `blocks` times.
-STEPS = Table(["steps", "count", "blocks"], masks=[])
 
 
 @lru_cache(None)
@@ -39,29 +37,6 @@ def kind_of(columns: int, source: int, target: int, item: int) -> str:
 def pack(some: int, item: int) -> Any:
     """A kernel that interleaves rows: the first elements of `some` rows, then the second ones, and so on."""
     return function(lambda asm: _pack(asm, some, item == 8))
-
-
-@lru_cache(1)
-def steps() -> Any:
-    """A kernel that calls a list of kernels."""
-    return function(_call_steps)
-
-
-def _call_steps(asm: Assembler) -> None:
-    asm.push(RAX)  # the stack is aligned to 16 bytes at a call
-    asm.copy_register(RBX, 7)
-    asm.load_register(RBP, Address(RBX, None, STEPS.at("blocks").offset))
-    asm.label("block")
-    asm.load_register(R12, Address(RBX, None, STEPS.at("steps").offset))
-    asm.load_register(R13, Address(RBX, None, STEPS.at("count").offset))
-    asm.label("step")
-    asm.load_register(RAX, Address(R12))
-    asm.load_register(7, Address(R12, None, 8))
-    asm.call(RAX)
-    asm.add_number(R12, 16)
-    count(asm, R13, "step")
-    count(asm, RBP, "block")
-    asm.pop(RAX)
 
 
 def _copy(asm: Assembler, kind: str, double: bool) -> None:

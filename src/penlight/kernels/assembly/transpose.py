@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 from .. import executable
-from ..native import _table
-from ..native._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..compiler.asm import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from . import tables
 
 SQUARE = 8  # elements per vector
-_FIRST = 8 * (len(_table.SAVED) + 1)  # the offset of the seventh argument on the stack
+_FIRST = tables.SEVENTH
 # Arguments: the range of the first dimension, the sizes of the next two, the two arrays, and those on the stack.
 _LENGTH, _FROM, _INTO = _FIRST, [_FIRST + 8 * (1 + i) for i in range(4)], [_FIRST + 8 * (5 + i) for i in range(4)]
 _FROM_OFFSET, _INTO_OFFSET = _FIRST + 8 * 9, _FIRST + 8 * 10
@@ -24,7 +24,7 @@ def _on_stack(offset: int) -> Address:
 
 
 @lru_cache(None)
-def transpose_kernel() -> Any:
+def kernel() -> Any:
     """A kernel over the first of four dimensions; offsets and strides in both arrays are in bytes. The source is contiguous along
     the third dimension, the target along the last."""
 
@@ -44,7 +44,7 @@ def transpose_kernel() -> Any:
         _write_squares(asm)
         asm.add(R10, _on_stack(_FROM[1]))
         asm.add(R11, _on_stack(_INTO[1]))
-        _table.count(asm, RBX, "second")
+        tables.count(asm, RBX, "second")
         asm.add(source, _on_stack(_FROM[0]))
         asm.add(target, _on_stack(_INTO[0]))
         asm.add_number(RDI, 1)
@@ -54,7 +54,7 @@ def transpose_kernel() -> Any:
     steps = ", ".join(f"{array}{i}" for array in ("source", "target") for i in range(4))
     arrays = "source: strided b4, target: strided written b4"
     signature = f"low, high, second, third, {arrays}, length, {steps}, source_offset, target_offset"
-    return _table.load_function(write, signature)
+    return tables.load_function(write, signature)
 
 
 def _write_squares(asm: Assembler) -> None:

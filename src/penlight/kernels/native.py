@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import waiting_threads
-from ..executable import compiles as available
-from ..lazy import lazy_import
+from . import waiting_threads
+from .executable import compiles as available
+from .lazy import lazy_import
 
 __all__ = [
     "Kernel",
@@ -35,8 +35,8 @@ __all__ = [
     "suits",
 ]
 
-load = lazy_import(globals(), "load", "..compiler.load")
-definitions = lazy_import(globals(), "definitions", "..compiler.rows")
+load = lazy_import(globals(), "load", ".compiler.load")
+definitions = lazy_import(globals(), "definitions", ".compiler.rows")
 
 _FLOAT = np.dtype(np.float32)
 _SHARE = 1 << 19  # operations on single elements in some ten microseconds, the cost of sharing work

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penlight.kernels.native._x86 import (
+from penlight.kernels.compiler.asm import (
     R9,
     R10,
     R11,
