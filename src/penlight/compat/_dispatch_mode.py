@@ -14,7 +14,7 @@ from typing import Any
 
 from penlight.autograd import engine, modes
 from penlight.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from penlight.ops.machinery.aten import aten, bound, calls, overload, overload_of, presented
+from penlight.ops.machinery.aten import aten, bound, called, calls, overload_of, presented
 from penlight.ops.machinery.dispatch import apply, op_watchers
 from penlight.ops.machinery.in_place import rewrite
 from penlight.tensor import Tensor
@@ -56,15 +56,13 @@ class TorchDispatchMode:
         return cls(*args, **kwargs)
 
     def _on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
-        func = overload_of(op)
-        if inplace:
-            func = overload(func._name + "_")
+        func = overload_of(op, arguments, inplace)
 
         def run(*args: Any, **kwargs: Any) -> Any:
             given = bound(op, arguments, args, kwargs)
-            if all(a is b for a, b in zip(given, arguments)):
+            if given is not None and all(a is b for a, b in zip(given, arguments)):
                 return go()
-            return (rewrite if inplace else apply)(op, given)
+            return called(op, func._name, rewrite if inplace else apply, arguments, args, kwargs)
 
         values = [v for a in arguments for v in (a if isinstance(a, (list, tuple)) else (a,))]
         types = tuple(dict.fromkeys(type(v) for v in values if isinstance(v, Tensor) and type(v) is not Tensor))
