@@ -143,3 +143,15 @@ def test_overloads(same):
                 eval(call, {**names, "i": i})
 
     same(program)
+
+
+def test_what_a_class_returns(same):
+    def program(torch, say):
+        correct = import_module(torch.__name__ + ".utils._python_dispatch").return_and_correct_aliasing
+        x, made = torch.ones(1), torch.zeros(1)
+        say(
+            correct(torch.ops.aten.mul_.Tensor, (x, 2), {}, x) is x,
+            correct(torch.ops.aten.mul.Tensor, (x, 2), {}, made) is made,
+        )
+
+    same(program)

@@ -102,6 +102,16 @@ def is_traceable_wrapper_subclass(t: Any) -> bool:
     return issubclass(kind, Tensor) and kind is not Tensor and all(hasattr(kind, name) for name in names)
 
 
+def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+    """What `__torch_dispatch__` of a class returns for an op: the tensor that an in-place op wrote to, else `out`.
+
+    >>> x = torch.ones(1)
+    >>> return_and_correct_aliasing(torch.ops.aten.mul_.Tensor, (x, 2), {}, torch.zeros(1)) is x
+    True
+    """
+    return args[0] if func._name.endswith("_") and not func._name.endswith("__") else out
+
+
 # ----- Counting ---------------------------------------------------------------------------------------------------------
 
 
