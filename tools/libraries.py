@@ -110,7 +110,7 @@ LIBRARIES = [
     Library("kornia", "0.9.0rc1", "tests/color tests/core tests/enhance tests/filters tests/losses tests/metrics tests/morphology", repository="https://github.com/kornia/kornia v0.9.0rc1"),
     Library("torch_geometric", "2.8.0.post1", "test/test_edge_index.py test/test_index.py test/nn/aggr test/nn/conv test/nn/dense test/nn/norm test/nn/pool test/utils test/transforms", repository="https://github.com/pyg-team/pytorch_geometric 2.8.0.post1"),
     Library("pyro-ppl", "1.9.1", "tests/distributions tests/ops tests/params tests/poutine tests/nn tests/optim", repository="https://github.com/pyro-ppl/pyro 1.9.1"),
-    Library("transformers", "5.15.1", "tests/models/gpt2/test_modeling_gpt2.py tests/models/llama/test_modeling_llama.py tests/models/t5/test_modeling_t5.py tests/generation/test_logits_process.py tests/generation/test_stopping_criteria.py", "parameterized datasets", repository="https://github.com/huggingface/transformers v5.15.1"),
+    Library("transformers", "5.15.1", "tests/generation/test_logits_process.py tests/generation/test_stopping_criteria.py tests/models/gpt2/test_modeling_gpt2.py tests/models/llama/test_modeling_llama.py tests/models/t5/test_modeling_t5.py", "parameterized datasets", repository="https://github.com/huggingface/transformers v5.15.1"),
     Library("pytorch_optimizer", "4.1.0", "tests/test_loss_functions.py tests/test_lr_schedulers.py"),
 ]  # fmt: skip
 
