@@ -357,3 +357,29 @@ def test_import_star_takes_no_modules_along():
     exec("from penlight import *", taken)
     assert {"Tensor", "tensor", "float32", "no_grad", "vmap"} <= taken.keys()
     assert not [name for name, value in taken.items() if isinstance(value, type(torch))]
+
+
+def test_functions_that_pytorch_has_in_torch_are_taken_over_under_its_name():
+    assert (
+        run(
+            "import torch, torch.nn.functional as F\n"
+            "class Image(torch.Tensor): pass\n"
+            "class Foreign:\n"
+            "    @classmethod\n"
+            "    def __torch_function__(cls, function, types, args=(), kwargs=None): return function.__name__\n"
+            "x, y = torch.ones(1, 1, 4, 4), Foreign()\n"
+            "print(type(F.conv2d(x.as_subclass(Image), x[:, :, :2, :2])).__name__, type(torch.nn.Conv2d(1, 1, 2)(x.as_subclass(Image))).__name__)\n"
+            "print(F.conv2d(x, weight=y), F.conv3d(y, weight=y), F.prelu(x, y), F.bilinear(x, x, weight=y), torch.dropout(y, 0.5, True))\n"
+        )
+        == "Image Image\nconv2d conv3d prelu bilinear dropout\n"
+    )
+
+
+def test_a_subclass_of_a_distribution_may_pass_its_checks_on_to_its_base():
+    class Passing(torch.distributions.Independent):
+        _validate_args = property(
+            lambda d: d.base_dist._validate_args, lambda d, value: setattr(d.base_dist, "_validate_args", value)
+        )
+
+    normal = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
+    assert Passing(normal, 1).expand((3,)).base_dist.batch_shape == (3, 2)

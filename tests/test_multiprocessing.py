@@ -77,6 +77,10 @@ def test_start_processes():
     assert sorted(queue.get(timeout=300)[0].item() for _ in range(2)) == [0.0, 1.0]
     while not context.join():
         pass
+    folder = os.path.dirname(context.error_files[0])
+    assert os.path.isdir(folder)
+    del context
+    assert not os.path.exists(folder)
     with pytest.raises(
         mp.ProcessRaisedException, match=r"-- Process 1 terminated with the following error:\n(.|\n)*ValueError: no 9"
     ) as error:

@@ -4,7 +4,7 @@
     python tools/libraries.py --table        # only the table, from the runs so far; rows of libraries that were not run stay
     python tools/libraries.py --seconds 60 einops
 
-The tests come from the source distribution on PyPI. They run in one environment, /tmp/libraries/environment, which sees the packages of the Python
+The tests come from the source distribution on PyPI, or from the repository where that holds none. They run in one environment, /tmp/libraries/environment, which sees the packages of the Python
 that started this (PyTorch among them). This file is also the plugin by which pytest writes each outcome down as soon as it is known: what ran
 before the time was over counts.
 """
@@ -41,6 +41,7 @@ class Library(NamedTuple):
     needs: str = ""  # packages that only the tests need
     settings: Mapping[str, str] = {}  # of the environment
     why: str = ""  # why tests that pass on PyTorch do not pass on Penlight
+    repository: str = ""  # its address and the tag, if the source distribution has no tests
 
 
 LIBRARIES = [
@@ -105,6 +106,11 @@ LIBRARIES = [
     Library("pytorch-revgrad", "0.2.0", "tests"),
     Library("poutyne", "1.19.0", "tests/framework/metrics"),
     Library("POT", "0.9.7.post1", "test/test_gaussian.py test/test_backend.py"),
+    Library("botorch", "0.15.1", "test/posteriors test/sampling test/exceptions test/generation test/models test/utils", repository="https://github.com/pytorch/botorch v0.15.1"),
+    Library("kornia", "0.9.0rc1", "tests/color tests/core tests/enhance tests/filters tests/losses tests/metrics tests/morphology", repository="https://github.com/kornia/kornia v0.9.0rc1"),
+    Library("torch_geometric", "2.8.0.post1", "test/test_edge_index.py test/test_index.py test/nn/aggr test/nn/conv test/nn/dense test/nn/norm test/nn/pool test/utils test/transforms", repository="https://github.com/pyg-team/pytorch_geometric 2.8.0.post1"),
+    Library("pyro-ppl", "1.9.1", "tests/distributions tests/ops tests/params tests/poutine tests/nn tests/optim", repository="https://github.com/pyro-ppl/pyro 1.9.1"),
+    Library("transformers", "5.15.1", "tests/generation/test_logits_process.py tests/generation/test_stopping_criteria.py tests/models/gpt2/test_modeling_gpt2.py tests/models/llama/test_modeling_llama.py tests/models/t5/test_modeling_t5.py", "parameterized datasets", repository="https://github.com/huggingface/transformers v5.15.1"),
     Library("pytorch_optimizer", "4.1.0", "tests/test_loss_functions.py tests/test_lr_schedulers.py"),
 ]  # fmt: skip
 
@@ -152,21 +158,26 @@ def install(*packages: str) -> None:
 
 
 def unpacked(library: Library) -> Path:
-    """The folder of a library's source distribution, without the library itself, which is installed."""
+    """The folder of a library's source distribution or repository, without the library itself, which is installed."""
     place = PLACE / "sources" / library.name
-    if not place.exists():
+    if not place.exists() and library.repository:
+        address, tag = library.repository.split()
+        command = ["git", "-c", "advice.detachedHead=false", "clone", "-q", "--depth", "1", "--branch", tag, address]
+        subprocess.run([*command, place / library.name], check=True)
+    elif not place.exists():
         with urllib.request.urlopen(f"https://pypi.org/pypi/{library.name}/json") as answer:
             files = json.load(answer)["releases"][library.version]
         address = next(file["url"] for file in files if file["packagetype"] == "sdist")
         answer = urllib.request.urlopen(urljoin(f"https://pypi.org/simple/{library.name}/", address))
         with answer, tarfile.open(fileobj=answer, mode="r|gz") as archive:
             archive.extractall(place, filter="data")
-        folder = next(path for path in place.iterdir() if path.is_dir())
-        (folder / "__init__.py").unlink(missing_ok=True)
-        for inside in folder.glob("*/__init__.py"):
-            if inside.parent.name not in library.tests:
-                shutil.rmtree(inside.parent)
-    return next(path for path in place.iterdir() if path.is_dir())
+    folder = next(path for path in place.iterdir() if path.is_dir())
+    (folder / "__init__.py").unlink(missing_ok=True)
+    for inside in folder.glob("*/__init__.py"):
+        installed = next(ENVIRONMENT.glob("lib/python*/site-packages")) / inside.parent.name
+        if installed.exists() and inside.parent.name not in library.tests:
+            shutil.rmtree(inside.parent)
+    return folder
 
 
 # ----- The runs ---------------------------------------------------------------------------------------------------------

@@ -292,7 +292,8 @@ def _functions(where: str, module: Any, names: Iterable[str]) -> Iterable[tuple[
         if name in _LEFT_ALONE or name.startswith(("_", "get_", "set_", "is_autocast")):
             continue
         value = getattr(module, name, None)
-        if type(value) in (FunctionType, MethodType) and (value.__module__ or "").partition(".")[0] == "penlight":
+        home = (getattr(value, "__module__", None) or "").partition(".")[0]
+        if type(value) in (FunctionType, MethodType) and home in ("penlight", "torch"):  # the latter under that name
             yield f"{where}.{name}", value, value
 
 

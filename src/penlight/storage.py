@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -130,7 +131,7 @@ class UntypedStorage(_Storage):
     (4, [1, 1, 1, 1])
     """
 
-    __slots__ = ("_bytes", "_filename", "_without_data")  # the last: its tensors go to the meta device
+    __slots__ = ("__weakref__", "_bytes", "_filename", "_without_data")  # the last: its tensors go to the meta device
 
     def __init__(self, size: Any = 0, *, device: Any = None) -> None:
         if device is not None and penlight.device(device).type != "cpu":
@@ -159,7 +160,7 @@ class UntypedStorage(_Storage):
             raise RuntimeError(f"file <{filename}> size <{size}> is smaller than the required mapping size <{nbytes}>")
         memory = np.memmap(filename, np.uint8, "r+" if shared else "c", shape=(nbytes,) if nbytes else None)
         made = cls(memory.view(np.ndarray))
-        made._filename = os.fspath(filename)
+        made._filename = os.fspath(filename) if shared else None
         return made
 
     @property
@@ -274,6 +275,17 @@ class UntypedStorage(_Storage):
         return _listing(self.tolist(), f"torch.storage.UntypedStorage(device=cpu) of size {len(self)}")
 
 
+_of_arrays: WeakValueDictionary[int, UntypedStorage] = WeakValueDictionary()
+
+
+def storage_of(owner: np.ndarray) -> UntypedStorage:
+    """The storage of an array that owns its memory: the same object for as long as somebody holds it."""
+    known = _of_arrays.get(id(owner))
+    if known is None:
+        known = _of_arrays[id(owner)] = UntypedStorage(owner)
+    return known
+
+
 def _listing(values: list[Any], closing: str) -> str:
     return "".join(f" {value}\n" for value in values) + f"[{closing}]"
 
@@ -296,7 +308,7 @@ class TypedStorage(_Storage):
     [1, 2]
     """
 
-    __slots__ = ("_dtype", "_untyped_storage")
+    __slots__ = ("__weakref__", "_dtype", "_untyped_storage")
 
     _legacy_dtype: str | None = None
 
@@ -311,7 +323,7 @@ class TypedStorage(_Storage):
         if not _internal:
             _warn_of_removal()
         if len(content) == 2 and isinstance(content[0], np.ndarray):
-            wrap_storage, dtype = UntypedStorage(content[0]), content[1]
+            wrap_storage, dtype = storage_of(content[0]), content[1]
         if dtype is None:
             dtype = getattr(penlight, self._legacy_dtype) if self._legacy_dtype else penlight.get_default_dtype()
         self._dtype = dtype

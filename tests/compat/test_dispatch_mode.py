@@ -106,7 +106,7 @@ def test_modes_nest_and_close():
         with dispatch._disable_current_modes():
             x.exp()
     assert dispatch._get_current_dispatch_mode() is None and not penlight.autograd.modes.slow()
-    assert names[:4] == ["inner mul.default", "outer mul.default", "inner sum.default", "outer sum.default"]
+    assert names[:4] == ["inner mul.Tensor", "outer mul.Tensor", "inner sum.default", "outer sum.default"]
     assert "inner expand.default" in names and not any("exp.default" in name for name in names)
     assert x.grad.tolist() == [2.0, 2.0]
 
@@ -117,3 +117,41 @@ def test_the_table(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:1] for line in lines][:2] == [["Module"], ["Global"]] and "aten.addmm" in lines[2]
     assert any(line.startswith("  Sequential.0") and "100.00%" in line for line in lines)
+
+
+CALLS = """x + 1; x + x; x.add(x, alpha=2); x - 1; 1 - x; x * 2; x / 2; x % 2; x % x; x**2; x**x; x == 1; x == x; x < 1; i & 1; i & i; x.sum();
+m.sum(0); m.mean(); m.mean(0); m.prod(0); x.max(); m.max(0); m.median(0); m.var(0); x.sort(stable=True)[0]; x.clamp(0); x.clamp(min=t);
+x.clamp_min(t); x.lerp(x, 0.5); x.lerp(x, x); x.masked_fill(x > 1, 1); x.masked_fill(x > 1, t); x.index_fill(0, i, 1); torch.where(x > 1, x, x);
+torch.isin(i, i); m.squeeze(0); m.squeeze((0, 1)); x.round(decimals=1); x.scatter(0, i, x); x.scatter(0, i, 1.0); torch.searchsorted(x, x);
+x[0]; x[0:2]; x[i]; x[x > 1]; x.unbind(); m.transpose(0, 1); x.split(1); x.clone().fill_(1); x.clone().fill_(t); torch.xlogy(x, 2); torch.xlogy(x, x);
+x.fmod(2); x.clone().add_(1); x.clone().mul_(x); x.clone().masked_fill_(x > 1, 0); torch.cat([x, x]); x.copysign(x); x.ldexp(i)"""
+
+
+def test_overloads(same):
+    def program(torch, say):
+        class Mode(mode_of(torch)):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                say(str(func), func.name(), getattr(func._overloadpacket, str(func).rpartition(".")[2]) is func)
+                return func(*args, **(kwargs or {}))
+
+        names = {"torch": torch, "x": torch.tensor([1.0, 2.0, 3.0]), "i": torch.tensor([0, 2]), "m": torch.ones(2, 3)}
+        names["t"] = torch.tensor(2.0)
+        for call in CALLS.replace("\n", " ").split("; "):
+            i = torch.tensor([1, 2, 3]) if "ldexp" in call or "isin" in call else torch.tensor([0, 2])
+            say(call)
+            with Mode():
+                eval(call, {**names, "i": i})
+
+    same(program)
+
+
+def test_what_a_class_returns(same):
+    def program(torch, say):
+        correct = import_module(torch.__name__ + ".utils._python_dispatch").return_and_correct_aliasing
+        x, made = torch.ones(1), torch.zeros(1)
+        say(
+            correct(torch.ops.aten.mul_.Tensor, (x, 2), {}, x) is x,
+            correct(torch.ops.aten.mul.Tensor, (x, 2), {}, made) is made,
+        )
+
+    same(program)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import io
+import pickle
 from importlib import import_module
 
 import pytest
@@ -204,6 +206,73 @@ def test_a_class_that_dispatches_and_has_memory(same):
         say.attempt(lambda: x.numel())
 
     same(program)
+
+
+def test_what_a_class_is_asked(same):
+    """Masks and shapes that do not fit are the class's business; a handler may give an op more arguments than it had."""
+
+    def program(torch, say):
+        aten, tree_map = torch.ops.aten, import_module(torch.__name__ + ".utils._pytree").tree_map
+
+        class Asked(torch.Tensor):
+            @staticmethod
+            def __new__(cls, inner):
+                made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+                made.inner = inner
+                return made
+
+            @classmethod
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+                say(
+                    str(func),
+                    [type(a) for a in args],
+                    [a if a is None else a.dtype for a in args[1]] if func is aten.index.Tensor else 0,
+                )
+                if func is aten.mm.default:
+                    return torch.zeros(1)
+                plain = tree_map(lambda a: a.inner if isinstance(a, cls) else a, args)
+                if func is aten.clone.default:
+                    return func(*plain, memory_format=torch.contiguous_format)
+                return func(*plain, alpha=3) if func is aten.add.Tensor else func(*plain, **(kwargs or {}))
+
+        x = Asked(torch.arange(6.0).view(2, 3))
+        say(x.data_ptr(), x[torch.tensor([True, False])], x[:, torch.tensor([0, 2])], x[x.inner > 2])
+        say(x + 1, x.clone(), x @ torch.ones(7, 7, dtype=torch.int64), x.sum(), x.sum(0), x > 1, x > x.inner)
+        say(torch.ones(7)[Asked(torch.tensor([1, 2]))])
+
+    same(program)
+
+
+class Pickled(penlight.Tensor):
+    """A wrapper that can be found by its name."""
+
+    __slots__ = ("label",)
+
+    @staticmethod
+    def __new__(cls, inner, label):
+        made = penlight.Tensor._make_wrapper_subclass(cls, inner.shape, strides=inner.stride(), dtype=inner.dtype)
+        made.inner, made.label = inner, label
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return func(*[a.inner if isinstance(a, cls) else a for a in args], **(kwargs or {}))
+
+
+@pytest.mark.parametrize("way", ["pickle", "file"])
+def test_a_wrapper_comes_back(way):
+    x = Pickled(penlight.arange(6.0).view(2, 3).t(), "left")
+    if way == "pickle":
+        made = pickle.loads(pickle.dumps(x))
+    else:
+        penlight.save(x, file := io.BytesIO())
+        made = penlight.load(io.BytesIO(file.getvalue()), weights_only=False)
+        with pytest.raises(pickle.UnpicklingError):
+            penlight.load(io.BytesIO(file.getvalue()))
+        with penlight.serialization.safe_globals([Pickled]):
+            assert type(penlight.load(io.BytesIO(file.getvalue()))) is Pickled
+    assert type(made) is Pickled and made.label == "left" and made.stride() == (1, 3) and made.dtype is x.dtype
+    assert made.inner.tolist() == x.inner.tolist() and (made + 1).tolist() == (x + 1).tolist()
 
 
 def test_what_needs_values_is_refused():

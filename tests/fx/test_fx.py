@@ -151,3 +151,9 @@ def test_what_cannot_be_traced_says_so():
 
 def test_it_can_be_the_first_import():
     subprocess.run([sys.executable, "-c", "import penlight.fx"], check=True)
+
+
+def test_the_mark_of_what_stays_stable_leaves_functions_alone():
+    from penlight.fx._symbolic_trace import compatibility
+
+    assert compatibility(is_backward_compatible=True)(print) is print

@@ -339,6 +339,31 @@ TOPICS: dict[str, str] = {
         torch.func.vmap(lambda a: a.conj() * 2)(x.detach()), torch.func.jvp(torch.conj, (x.detach(),), (x.detach(),)), torch.nn.Parameter(x.detach().conj())
         with torch.inference_mode(): q = torch.ones(2, dtype=torch.complex64) * 1j; k = q.conj(); print(k, k.is_conj(), k[0].is_conj(), k.is_inference(), k.mul_(2), q)
     """,
+    "strides of selected and joined": """
+        a = torch.arange(24.0).view(2, 3, 4); p = a.permute(2, 0, 1); i = torch.tensor([0, 1]); k = torch.tensor([[0, 1, 1], [1, 0, 0]]); n = i[:0]
+        p[i].stride(), p[:, i].stride(), p[..., i].stride(), p[i, i].stride(), p[:, i, i].stride(), p[i, :, i].stride(), p[:, k].stride(), p[None, i].stride()
+        p[:, i[:1]].stride(), p[:, n].stride(), p[n].stride(), a[:, :, ::2][:, i].stride(), a.expand(2, 3, 4)[:, i].stride(), a[:1].expand(2, 3, 4)[:, i].stride()
+        a[k.t()].stride(), a[:, k.t()].stride(), a[k.t(), k.t() * 0].stride(), a[:, i].stride(), a[..., i].stride(), a[i, :, i].stride(), p[:, i].tolist()
+        p[p > 3].stride(), p[:, torch.tensor([True, False])].stride(), a.transpose(0, 1)[i].stride(), a.transpose(1, 2)[:, i[:, None], i].stride()
+        c = torch.arange(120.0).view(2, 3, 4, 5).to(memory_format=torch.channels_last); c[:, i].stride(), c[i].stride(), c[..., i].stride()
+        torch.stack([c, c]).stride(), torch.stack([c, c], 1).stride(), torch.stack([c, c], 2).stride(), torch.stack([c, c], -1).stride(), torch.stack([c, c.contiguous()]).stride()
+        torch.stack([c, c + 1], 1)[0, 1, 2, 3], torch.vstack([a[0].t(), a[0].t()]).stride(), torch.dstack([p, p]).stride(), torch.vstack([c, c]).stride()
+    """,
+    "storages as objects": """
+        x = torch.arange(4.0); s = x.untyped_storage(); x.untyped_storage() is s, x[1:].untyped_storage() is s, x.detach().untyped_storage() is s, x.clone().untyped_storage() is s
+        {s: 1}[x.view(2, 2).untyped_storage()], s == x.untyped_storage(), s == torch.ones(1).untyped_storage(), x.storage().untyped() is s, x.storage() is x.storage()
+        import weakref, sys; weakref.ref(s)() is s, sys.getsizeof(s) - sys.getsizeof(torch.ones(2).untyped_storage()), sys.getsizeof(x.storage()) - sys.getsizeof(torch.ones(2).storage())
+        x.storage_type(), x.long().storage_type(), torch.empty(0, dtype=torch.float64).storage_type(), torch.ones(1, dtype=torch.uint16).storage_type()
+        torch.ones(1, 2, 1).squeeze_(0, 2).shape, torch.ones(1, 2, 1).squeeze_((0, 2)).shape, (torch.ones(1, 2, 1, requires_grad=True) * 1).squeeze_(0, 2)
+        torch.ones(1, 2, 1).squeeze_(0, 0)
+        torch.tensor([torch.tensor([0, 1]), torch.tensor([1, 0])])
+        torch.tensor([torch.ones(2), torch.ones(2)])
+        torch.conv_tbc(torch.ones(3, 1, 2), torch.ones(1, 2, 2, dtype=torch.float64), torch.ones(2))
+        torch.segment_reduce(torch.arange(4.0), "amax", lengths=torch.tensor([1, 3])), torch.segment_reduce(torch.arange(4.0), "amin", lengths=torch.tensor([1, 3]))
+        m = torch.tensor([[1.0, 0, 2], [0, 0, 3], [1, 0, 0]]); r, c = m.to_sparse_csr(), m.to_sparse_csc(); [(a @ b).layout for a in (r, c) for b in (r, c)], (c @ c).to_dense()
+        [torch.sparse.mm(r, m, how) for how in ("max", "min", "amax", "amin", "mean")]
+        torch.sparse.mm(c, m, "max")
+    """,
     "random": """
         _ = torch.manual_seed(0); torch.rand(3), torch.randn(4), torch.randint(10, (5,)), torch.randperm(6), torch.randn(2, 3), torch.bernoulli(torch.full((4,), 0.5)), torch.rand(2, dtype=torch.float64)
         torch.randn(20), torch.randint(5, 9, (2, 2)), torch.normal(0.0, 2.0, (3,)), torch.rand_like(torch.ones(2)), torch.randn_like(torch.ones(2)), torch.initial_seed()

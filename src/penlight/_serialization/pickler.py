@@ -12,7 +12,9 @@ import numpy as np
 import penlight
 from penlight import dtypes
 from penlight._serialization.names import torch_name
+from penlight._serialization.rebuild import reduce_wrapper
 from penlight._serialization.tensors import array_of, memory_of
+from penlight.ops.machinery import subclasses
 from penlight.ops.machinery.public_functions import Functions
 from penlight.storage import TypedStorage, UntypedStorage, legacy_name, owner_of
 from penlight.tensor.conjugates import Marked
@@ -152,6 +154,10 @@ class _TorchNames:
                 return self._reduce_data(obj)
             if type(obj).__reduce_ex__ is not penlight.Tensor.__reduce_ex__:
                 return NotImplemented  # a class that knows better
+            if isinstance(obj._array, subclasses.WrapperOutline):
+                _, (function, *rest) = reduce_wrapper(obj)
+                name = self.global_named("torch._utils", function.__name__)
+                return self.global_named("torch._tensor", "_rebuild_from_type_v2"), (name, *rest)
             return self._reduce_subclass(obj) if _needs_type(obj) else self._reduce_plain(obj)
         if isinstance(obj, penlight.layout):
             return self.global_named("torch.serialization", "_get_layout"), (str(obj),)

@@ -13,6 +13,7 @@ from penlight._serialization.tensors import tensor_from_array, view_of_storage
 from penlight.storage import TypedStorage
 
 from ..kernels.lazy import lazy_import
+from ..ops.machinery import subclasses
 
 _meta = lazy_import(globals(), "_meta", "penlight._meta")
 
@@ -97,6 +98,8 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
         raise UnpicklingError(f"Trying to rebuild a tensor by {func}")
     if not isinstance(new_type, type) or not issubclass(new_type, penlight.Tensor):
         raise UnpicklingError(f"Trying to rebuild a tensor as a {new_type}")
+    if func is _rebuild_wrapper_subclass and args[0] is not new_type:
+        raise UnpicklingError(f"Trying to rebuild a {args[0]} as a {new_type}")
     made = func(*args)
     if type(made) is not new_type:
         made = made.as_subclass(new_type)
@@ -142,7 +145,28 @@ def _refuse(name: str, what: str) -> Any:
 
 _rebuild_qtensor = _refuse("_rebuild_qtensor", "a quantized tensor")
 _rebuild_nested_tensor = _refuse("_rebuild_nested_tensor", "a nested tensor")
-_rebuild_wrapper_subclass = _refuse("_rebuild_wrapper_subclass", "a wrapper tensor subclass")
+
+
+def _rebuild_wrapper_subclass(
+    cls: Any, dtype: Any, size: Any, stride: Any, storage_offset: Any, layout: Any, device: Any, requires_grad: bool
+) -> Any:
+    if not isinstance(cls, type) or not issubclass(cls, penlight.Tensor):
+        raise UnpicklingError(f"Trying to rebuild a tensor as a {cls}")
+    return subclasses.wrapper(
+        cls, _sizes(size), _sizes(stride), storage_offset, dtype=dtype, layout=layout, device=device,
+        requires_grad=requires_grad,
+    )  # fmt: skip
+
+
+def reduce_wrapper(tensor: Any) -> tuple[Any, ...]:
+    """How a wrapper is taken apart: what it is described by, and its attributes."""
+    if type(tensor._array) is not subclasses.WrapperOutline:
+        tensor._array._refuse()
+    described = (type(tensor), tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(),
+                 tensor.layout, tensor.device, tensor.requires_grad)  # fmt: skip
+    slots = subclasses.slots_of(tensor)
+    state = (dict(tensor.__dict__), slots) if slots else dict(tensor.__dict__)
+    return _rebuild_from_type_v2, (_rebuild_wrapper_subclass, type(tensor), described, state)
 
 
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
@@ -184,7 +208,14 @@ def _rebuild_device_tensor_from_cpu_tensor(data: Any, dtype: Any, device: Any, r
 
 
 _TENSOR_FUNCTIONS = frozenset(
-    {_rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_parameter, _rebuild_parameter_with_state}
+    {
+        _rebuild_tensor,
+        _rebuild_tensor_v2,
+        _rebuild_tensor_v3,
+        _rebuild_parameter,
+        _rebuild_parameter_with_state,
+        _rebuild_wrapper_subclass,
+    }
 )
 
 # By their names in `torch._utils`.
@@ -196,7 +227,6 @@ FUNCTIONS = {
         _rebuild_sparse_tensor,
         _rebuild_nested_tensor,
         _rebuild_meta_tensor_no_storage,
-        _rebuild_wrapper_subclass,
         _rebuild_device_tensor_from_numpy,
         _rebuild_device_tensor_from_cpu_tensor,
     )

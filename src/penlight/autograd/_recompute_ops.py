@@ -86,9 +86,9 @@ class _Counting(Watching):
         self.counts: dict[OpOverload, int] = {}
         return super().__enter__()
 
-    def key_of(self, op: Any) -> tuple[OpOverload, int]:
+    def key_of(self, op: Any, arguments: Any) -> tuple[OpOverload, int]:
         """The op, and how often it ran before."""
-        key = overload_of(op)
+        key = overload_of(op, arguments)
         index = self.counts.get(key, 0)
         self.counts[key] = index + 1
         return key, index
@@ -102,7 +102,7 @@ class _Caching(_Counting):
 
     def watch(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
         out = go()
-        key, index = self.key_of(op)
+        key, index = self.key_of(op, arguments)
         said = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=out), key, *arguments)
         if isinstance(said, bool):
             said = CheckpointPolicy.MUST_SAVE if said else CheckpointPolicy.PREFER_RECOMPUTE
@@ -119,7 +119,7 @@ class _Cached(_Counting):
         self.storage, self.allow_mutation = storage, allow_mutation
 
     def watch(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
-        key, index = self.key_of(op)
+        key, index = self.key_of(op, arguments)
         if key not in self.storage:
             raise RuntimeError(f"{key} encountered during backward but not found in storage. {_MISMATCH}")
         entry = self.storage[key].get(index)
@@ -245,7 +245,7 @@ class _Logging(Watching):
 
     def watch(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
         shown = ", ".join(_brief(a) for a in arguments)
-        self.log.append((f"torch.ops.{overload_of(op)}({shown})", _stack(all_frames=False)))
+        self.log.append((f"torch.ops.{overload_of(op, arguments)}({shown})", _stack(all_frames=False)))
         return go()
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from .._common.docstrings import example
 from .._common.user_warnings import is_ours
-from ..ops.machinery.aten import overload_of
+from ..ops.machinery.aten import aten_name
 from ..ops.machinery.dispatch import op_watchers
 from . import modes
 from .engine import watchers
@@ -87,7 +87,7 @@ class Collector:
             pass
 
     def on_op(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
-        event = self.start(overload_of(op).name() + ("_" if inplace else ""))
+        event = self.start(f"aten::{aten_name(op)}" + ("_" if inplace else ""))
         try:
             result = go()
         finally:

@@ -511,7 +511,7 @@ TABLE = {
         "Modes that see each op below the functions.",
         names={
             "penlight._dispatch_mode": """
-                TorchDispatchMode is_traceable_wrapper_subclass _disable_current_modes _get_current_dispatch_mode"""
+                TorchDispatchMode is_traceable_wrapper_subclass return_and_correct_aliasing _disable_current_modes _get_current_dispatch_mode"""
         },
     ),
     "utils._sympy": Row("Sizes as symbols, which Penlight has not; the names that other packages import."),

@@ -14,7 +14,7 @@ from typing import Any
 
 from penlight.autograd import engine, modes
 from penlight.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from penlight.ops.machinery.aten import aten, bound, calls, overload, overload_of, presented
+from penlight.ops.machinery.aten import aten, bound, called, calls, overload_of, presented
 from penlight.ops.machinery.dispatch import apply, op_watchers
 from penlight.ops.machinery.in_place import rewrite
 from penlight.tensor import Tensor
@@ -56,15 +56,13 @@ class TorchDispatchMode:
         return cls(*args, **kwargs)
 
     def _on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
-        func = overload_of(op)
-        if inplace:
-            func = overload(func._name + "_")
+        func = overload_of(op, arguments, inplace)
 
         def run(*args: Any, **kwargs: Any) -> Any:
             given = bound(op, arguments, args, kwargs)
-            if all(a is b for a, b in zip(given, arguments)):
+            if given is not None and all(a is b for a, b in zip(given, arguments)):
                 return go()
-            return (rewrite if inplace else apply)(op, given)
+            return called(op, func._name, rewrite if inplace else apply, arguments, args, kwargs)
 
         values = [v for a in arguments for v in (a if isinstance(a, (list, tuple)) else (a,))]
         types = tuple(dict.fromkeys(type(v) for v in values if isinstance(v, Tensor) and type(v) is not Tensor))
@@ -102,6 +100,16 @@ def is_traceable_wrapper_subclass(t: Any) -> bool:
     kind = t if isinstance(t, type) else type(t)
     names = ("__tensor_flatten__", "__tensor_unflatten__")
     return issubclass(kind, Tensor) and kind is not Tensor and all(hasattr(kind, name) for name in names)
+
+
+def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+    """What `__torch_dispatch__` of a class returns for an op: the tensor that an in-place op wrote to, else `out`.
+
+    >>> x = torch.ones(1)
+    >>> return_and_correct_aliasing(torch.ops.aten.mul_.Tensor, (x, 2), {}, torch.zeros(1)) is x
+    True
+    """
+    return args[0] if func._name.endswith("_") and not func._name.endswith("__") else out
 
 
 # ----- Counting ---------------------------------------------------------------------------------------------------------

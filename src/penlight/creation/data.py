@@ -169,6 +169,8 @@ def _items(data: Any) -> Any:
     if not isinstance(data, Tensor):
         return data
     if data.numel() != 1:
+        if data._array.dtype.kind in "iu":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
         raise ValueError("only one element tensors can be converted to Python scalars")
     return data._array.reshape(())
 

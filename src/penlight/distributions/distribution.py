@@ -110,8 +110,8 @@ class Distribution:
         new = self._get_checked_instance(family, _instance)
         # This instance has validated its parameters: the expanded one need not.
         new._batch_shape, new._event_shape = Size(batch_shape), self._event_shape
-        new._validate_args = self._validate_args
         self._expand_into(new, family._batched)
+        new._validate_args = self._validate_args  # last: a subclass may pass it on to its base
         return new
 
     def _expand_into(self, new: Any, batched: Iterable[str]) -> None:

@@ -26,6 +26,11 @@ _lock = threading.RLock()  # tracing patches classes that all threads share
 _MISSING = object()
 
 
+def compatibility(is_backward_compatible: bool) -> Callable[[Any], Any]:
+    """Make a decorator that leaves functions as they are: PyTorch notes with it which of its own stay stable."""
+    return lambda function: function
+
+
 def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
     """Make calls of a non-torch function single nodes, instead of tracing into it. Call it at module level, or use it as a decorator.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
+import weakref
 from multiprocessing import connection
 from typing import Any
 
@@ -188,15 +190,14 @@ def start_processes(
         process.start()
         processes.append(process)
     made = ProcessContext(processes, error_files)
+    clear = weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
     if not join:
         return made
     try:
         while not made.join():
             pass
     finally:
-        import shutil
-
-        shutil.rmtree(folder, ignore_errors=True)
+        clear()
     return None
 
 

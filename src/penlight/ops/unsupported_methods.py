@@ -187,9 +187,10 @@ def storage_type(input: Tensor) -> Any:
     """The class of the tensor's storage under its old name.
 
     >>> torch.zeros(2).storage_type().__name__
-    'TypedStorage'
+    'FloatStorage'
     """
-    return _storage.TypedStorage
+    name = _storage.legacy_name(input.dtype)
+    return None if name is None else getattr(_storage, name)
 
 
 @method

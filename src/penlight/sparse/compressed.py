@@ -51,7 +51,8 @@ class CompressedTensor(SparseTensor):
         result = super()._run(func, name, types, args, kwargs)
         if type(result) is not SparseTensor or name in _TO_COORDINATES:
             return result
-        return compressed(result, next(kind for kind in types if issubclass(kind, CompressedTensor)))
+        kind = next(kind for kind in types if issubclass(kind, CompressedTensor))
+        return compressed(result, RowTensor if name in ("mm", "matmul", "__matmul__") else kind)
 
     @property  # type: ignore[misc]
     def grad(self) -> Any:
@@ -401,8 +402,11 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
 
 def reduced_product(mat1: Any, mat2: Tensor, reduce: str) -> Tensor:
     """`torch.sparse.mm` with a reduction of the products of each row that is not their sum."""
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if type(mat1) is ColumnTensor:
+        raise RuntimeError("sparse_mm_reduce: expect self to be SparseCsr, got SparseCsc")
     if type(mat1) is not RowTensor:
         raise NotImplementedError(
             f"torch.sparse.mm(reduce={reduce!r}) takes a matrix by rows: use Tensor.to_sparse_csr()"

@@ -282,9 +282,9 @@ class ShapeAndMemory:
         >>> torch.zeros(2, 3).untyped_storage().nbytes()
         24
         """
-        from ..storage import UntypedStorage
+        from ..storage import storage_of
 
-        return UntypedStorage(root_of(self._array))
+        return storage_of(root_of(self._array))
 
     def storage(self: Any) -> Any:
         """The memory that this tensor and its views share, as elements of its dtype.
@@ -313,7 +313,7 @@ def storage_offset_of(array: np.ndarray[Any, Any]) -> int:
 
 
 def _address(array: np.ndarray[Any, Any]) -> int:
-    return address(array) if array.size else 0
+    return address(array) if array.size and isinstance(array, np.ndarray) else 0
 
 
 def torch_strides(array: np.ndarray[Any, Any]) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _forward_ad = lazy_import(globals(), "_forward_ad", "..autograd.forward_ad")
 _printing = lazy_import(globals(), "_printing", ".printing")
+_rebuild = lazy_import(globals(), "_rebuild", ".._serialization.rebuild")
 
 
 new = object.__new__
@@ -214,6 +215,8 @@ class AsPython:
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         array, layout = self._array, None
+        if not isinstance(array, np.ndarray):
+            return _rebuild.reduce_wrapper(self)
         if not array.flags.c_contiguous and array.size:  # its memory from the first element to the last, and the layout
             layout = array.shape, array.strides
             span = sum((n - 1) * s for n, s in zip(*layout)) // array.itemsize + 1

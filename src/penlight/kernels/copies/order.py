@@ -60,11 +60,16 @@ class Layout(NamedTuple):
     strides: tuple[int, ...] | None
 
 
-def _dense(order: Sequence[int], shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Layout:
-    step, usual = 1, [0] * len(shape)
+def _strides_in(order: Sequence[int], shape: tuple[int, ...]) -> list[int]:
+    step, strides = 1, [0] * len(shape)
     for d in reversed(order):
-        usual[d] = step
+        strides[d] = step
         step *= shape[d]
+    return strides
+
+
+def _dense(order: Sequence[int], shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Layout:
+    usual = _strides_in(order, shape)
     back = tuple(sorted(range(len(order)), key=order.__getitem__))
     return Layout(tuple(order), back, None if strides is None or [*strides] == usual else strides)
 
@@ -164,6 +169,36 @@ def in_layout(kernel: Callable[..., Any], *values: Any) -> Any:
     if type(found) is tuple:
         return tuple([_with_layout(np.ascontiguousarray(part), layout) for part in found])
     return _with_layout(np.ascontiguousarray(found), layout)
+
+
+@lru_cache(1024)
+def _index_layout(own: Sequence[int], index: tuple[tuple[Any, Any] | None, ...], shape: tuple[int, ...]) -> Layout:
+    arrays = [d for d, entry in enumerate(index) if entry is not None]
+    given = [entry for entry in index if entry is not None]
+    inner = max(len(entry[0]) for entry in given)
+    first = arrays[0] if arrays[-1] - arrays[0] + 1 == len(arrays) else 0  # in front if they are not side by side
+    rest = [s for d, s in enumerate(own) if d not in arrays]
+    after = len(rest) - first
+    steps = [[*rest[:first], *[0] * inner, *rest[first:]]]
+    steps += [_broadcast_strides(shape, (*s, *[1] * after), (*t, *[0] * after)) for s, t in given]
+    order = _sorted_dims(shape, steps)
+    kept = order == [*range(len(shape))]  # contiguous: no stride is 0
+    strides = _strides_in(order, tuple([n or 1 for n in shape]) if kept else shape)
+    return _dense(order, shape)._replace(strides=tuple(strides))
+
+
+def in_index_layout(found: np.ndarray, array: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
+    """`found`, which is `array[index]`, laid out as in PyTorch: indexed dimensions are ordered by the strides of the indices.
+
+    >>> x = np.zeros((2, 3, 4)).transpose(2, 0, 1)
+    >>> in_index_layout(x[:, [0, 1]], x, (slice(None), np.array([0, 1]))).strides
+    (8, 96, 32)
+    """
+    if any([type(i) is not slice and i.dtype.kind == "b" for i in index]):
+        return found
+    given = tuple([None if type(i) is slice else (i.shape, i.strides) for i in index])
+    layout = _index_layout(array.strides, given, found.shape)
+    return _with_layout(np.ascontiguousarray(found.transpose(layout.order)), layout)
 
 
 def empty_like(array: np.ndarray, dtype: Any = None, make: Callable[..., np.ndarray] = np.empty) -> np.ndarray:

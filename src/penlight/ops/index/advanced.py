@@ -14,6 +14,7 @@ from ..._common.user_warnings import warn_user
 from ...autograd.modes import is_grad_enabled
 from ...autograd.node import FREED
 from ...autograd.saved import input_modified, version_of
+from ...kernels.copies.order import in_index_layout
 from ...kernels.index import LEAST_MOVED
 from ...kernels.index.gather_scatter import all_inside, nonzero, put_along, take_along, take_slices
 from ...kernels.lazy import lazy_import
@@ -59,15 +60,14 @@ def _np_index(indices: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _index_array(input: Any, indices: Any) -> Any:
-    if (
-        len(indices) == 1
-        and type(indices[0]) is Tensor
-        and input.flags.c_contiguous
-        and indices[0]._array.dtype.kind == "i"
-    ):
-        return input.take(indices[0]._array, 0)
+    if len(indices) == 1 and type(indices[0]) is Tensor and input.flags.c_contiguous:
+        only = indices[0]._array
+        if only.dtype.kind == "i" and only.flags.c_contiguous:
+            return input.take(only, 0)
     index = _np_index(indices)
-    if type(index[0]) is not slice or not input.flags.c_contiguous:
+    if not input.flags.c_contiguous or not all([type(i) is slice or i.flags.c_contiguous for i in index]):
+        return in_index_layout(input[index], input, index)
+    if type(index[0]) is not slice:
         many = _many_elements(input, index)
         return input[index] if many is None else many
     # NumPy puts the indexed dimensions first and returns a transposed view; PyTorch's result is contiguous.
@@ -184,8 +184,8 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[list[Any], bool]:
             if item._level is not None:
                 _indexing.refuse_batched_mask(item)
             warn_of_bytes(item)
-            if array.ndim == 0:
-                found.append(item)  # a 0-d mask: a new dimension of size one or zero
+            if array.ndim == 0 or dispatch.dispatches(input):
+                found.append(item)  # a 0-d mask: a new dimension of size one or zero; or for a class, as it is given
             else:
                 found += [wrap(i) for i in nonzero(array)]
             dim += array.ndim

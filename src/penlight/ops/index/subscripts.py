@@ -215,7 +215,8 @@ def _take_apart(tensor: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]
         else:
             picked = _expand_mask(item, tensor, dim)
             picks += picked
-            dim, original = dim + len(picked), original + len(picked)
+            covered = item.dim() if item.dtype in (dtypes.bool_, dtypes.uint8) else 1
+            dim, original = dim + covered, original + covered
     return tensor, picks
 
 
@@ -282,6 +283,8 @@ def _expand_mask(item: Tensor, tensor: Tensor, dim: int) -> list[Tensor | None]:
             )
     refuse_batched_mask(item)
     warn_of_bytes(item)
+    if dispatch.dispatches(tensor):
+        return [item]  # the class is given what was written
     return [wrap(found) for found in nonzero(item._array)]
 
 

@@ -42,7 +42,7 @@ _typeinfo = lazy_import(globals(), "_typeinfo", "...typeinfo")
 
 def check_factors(a: Tensor, b: Tensor, what: str = "m1 and m2") -> None:
     """Refuse factors of different dtypes."""
-    if a._array.dtype is not b._array.dtype and a.dtype is not b.dtype:
+    if a._array.dtype is not b._array.dtype and a.dtype is not b.dtype and not dispatch.dispatches(a, b):
         if what == "vectors":
             left, right = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
             raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {left} and {right}")
@@ -276,7 +276,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     if mat2.dim() != 2:
         raise RuntimeError("mat2 must be a matrix")
     (n, k), (m, p) = input.shape, mat2.shape
-    if k != m:
+    if k != m and not dispatch.dispatches(input, mat2):
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
     check_factors(input, mat2)
     return _mm(input, mat2, out=out)

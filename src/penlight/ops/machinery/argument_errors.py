@@ -435,7 +435,12 @@ def memory_error(error: Exception) -> RuntimeError | None:
     return None
 
 
-_OVERFLOWS = ("array is too big", "Maximum allowed dimension exceeded")
+_OVERFLOWS = (
+    "array is too big",
+    "Maximum allowed dimension exceeded",
+    "broadcast dimensions too large",
+    "negative dimensions are not allowed",  # sizes have been checked: this one has wrapped around
+)
 
 
 def with_numbers(name: str, call: Call) -> Call | None:

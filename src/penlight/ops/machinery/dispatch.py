@@ -43,6 +43,12 @@ interpreters: ContextVar[tuple[Any, ...]] = ContextVar("penlight_interpreters", 
 # The level of classes with `__torch_dispatch__`, shared by all threads; set once an instance exists. See Note [Subclasses that dispatch].
 subclass_levels: list[Any] = []
 
+
+def dispatches(*tensors: Any) -> bool:
+    """Whether one of these is of a class that runs ops itself: what they hold and mean is for the class to say."""
+    return bool(subclass_levels) and any(t._level is subclass_levels[0] for t in tensors)
+
+
 # Called with each new node while a slow mode is open (anomaly mode, node creation hooks, ...).
 node_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_node_watchers", default=())
 

@@ -26,7 +26,7 @@ from ...kernels.lazy import lazy_import
 from ...tensor import DISABLED, Tensor
 from ...tensor.outline import Outline
 from . import dispatch
-from .aten import OpOverload, bound, calls, overload, overload_of, presented
+from .aten import OpOverload, called, calls, overload, overload_of, presented
 from .in_place import write_back
 from .op import Op
 
@@ -102,20 +102,19 @@ def twin(tensor: Any) -> Any:
     """Another object for the same tensor, outside of the graph."""
     out = new(type(tensor))
     out.__dict__.update(tensor.__dict__)
-    for kind in type(tensor).__mro__:
-        if kind is Tensor:
-            break
-        for name in _slots(kind):
-            if hasattr(tensor, name):
-                setattr(out, name, getattr(tensor, name))
+    for name, value in slots_of(tensor).items():
+        setattr(out, name, value)
     out._array, out._vc, out._edge = tensor._array, tensor._vc, NO_EDGE
     out._grad = out._view = out._rare_state = None
     return out
 
 
-def _slots(kind: type) -> list[str]:
-    names = kind.__dict__.get("__slots__", ())
-    return [names] if isinstance(names, str) else [n for n in names if n not in ("__dict__", "__weakref__")]
+def slots_of(tensor: Any) -> dict[str, Any]:
+    """What a tensor holds in slots of its own classes."""
+    kinds = type(tensor).__mro__
+    slots = [kind.__dict__.get("__slots__", ()) for kind in kinds[: kinds.index(Tensor)]]
+    names = [name for own in slots for name in ((own,) if isinstance(own, str) else own)]
+    return {n: getattr(tensor, n) for n in names if n not in ("__dict__", "__weakref__") and hasattr(tensor, n)}
 
 
 class _Subclasses:
@@ -134,9 +133,9 @@ class _Subclasses:
         env = dispatch.coerce(op, arguments)
         edges = dispatch.input_edges(op, env)
         args, kwargs = presented(op, arguments)
-        result = self.call(
-            overload_of(op), lambda *a, **k: dispatch.apply(op, bound(op, arguments, a, k)), args, kwargs
-        )
+        func = overload_of(op, arguments)
+        go = lambda *a, **k: called(op, func._name, dispatch.apply, arguments, a, k)
+        result = self.call(func, go, args, kwargs)
         if out is not None:
             return out.copy_(result)
         several = isinstance(result, (tuple, list))
@@ -167,8 +166,8 @@ class _Subclasses:
             copies = {op.inputs[0]: tensor.detach().clone()}
             copies[op.inputs[0]]._edge = views.edge_of(tensor)
         args, kwargs = presented(op, arguments)
-        func = overload(overload_of(op)._name + "_")
-        self.call(func, lambda *a, **k: dispatch.rewrite(op, bound(op, arguments, a, k)), args, kwargs)
+        func = overload_of(op, arguments, inplace=True)
+        self.call(func, lambda *a, **k: called(op, func._name, dispatch.rewrite, arguments, a, k), args, kwargs)
         write_back(op, env, tensor, edges, edges is not None, copies)
         return tensor
 

@@ -84,6 +84,7 @@ def segment_reduce(
     """
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    reduce = {"amax": "max", "amin": "min"}.get(reduce, reduce)
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"unsupported reduction given: {reduce}")
     if lengths is None and offsets is None:

@@ -126,6 +126,8 @@ def _common(arrays: Sequence[Any]) -> list[Any]:
 def _stack_arrays(arrays: list[Any], dim: int) -> Any:
     """np.stack; for a new first dimension, with half of its calls."""
     first = arrays[0]
+    if first.ndim in (4, 5) and dim < first.ndim and not first.flags.c_contiguous and all(map(channels_last, arrays)):
+        return _cat_arrays(arrays, dim).reshape(*first.shape[:dim], len(arrays), *first.shape[dim:])
     if dim:
         return rows_of(np.stack(arrays, dim))
     if not first.ndim:

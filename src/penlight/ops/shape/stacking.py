@@ -11,7 +11,7 @@ from ... import dtypes
 from ...tensor import Tensor, wrap
 from ..machinery.declare import linear, method
 from ..machinery.guards import unrecorded
-from .joining import _alike, _check_list, _common, _joinable, cat
+from .joining import _alike, _cat_arrays, _check_list, _common, _joinable, cat
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "column_stack", "diagflat", "dsplit", "dstack", "hsplit",
@@ -72,7 +72,7 @@ def _stacked(name: str, tensors: Any, prepare: Any, shaped: Any, dim: int, out: 
     if out is None and _alike(tensors) is not None and unrecorded(tensors):
         arrays = [shaped(t._array) for t in tensors]
         if arrays[0].ndim > dim and _joinable([a.shape for a in arrays], dim):
-            return wrap(np.concatenate(arrays, dim))
+            return wrap(_cat_arrays(arrays, dim))
     found = _check_list(tensors, name)
     if not found:
         raise RuntimeError(f"{name} expects a non-empty TensorList")

@@ -327,7 +327,7 @@ _SQUEEZES = {
     "SqueezeBackward1": "SqueezeBackward4",
     "SqueezeBackward2": "SqueezeBackward5",
 }
-install_method("squeeze_", in_place_view(squeeze, _SQUEEZES))
+install_method("squeeze_", in_place_view(_squeeze_method, _SQUEEZES))
 install_method("unsqueeze_", in_place_view(unsqueeze, {"UnsqueezeBackward0": "UnsqueezeBackward1"}))
 
 # ----- Broadcasting -------------------------------------------------------------------------------------------------
