@@ -280,13 +280,9 @@ def _copy_into(input: Any, src: Any) -> None:
         dispatch.store(input, _copy_kernel(input, src))
 
 
-def _copy_rule(grad: Any, src_shape: Any, src_dtype: Any, xp: Any) -> Any:
-    return xp.cast(xp.sum_to(grad, src_shape), src_dtype)
-
-
 @linear(_copy_kernel, node="CopyBackwards", inplace=True,
         input=zero_gradient,
-        src=_copy_rule)  # fmt: skip
+        src=lambda grad, src_shape, src_dtype, xp: xp.cast(xp.sum_to(grad, src_shape), src_dtype))  # fmt: skip
 def _copy(input: Tensor, src: Tensor) -> Tensor: ...
 
 

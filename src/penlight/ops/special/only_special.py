@@ -90,15 +90,11 @@ def _special_i1e(input: Tensor) -> Tensor:
     """
 
 
-def _xlog1py_input(grad: Any, input: Any, other: Any, xp: Any) -> Any:
-    return grad * xp.where((input == 0) & (other <= -1), 0.0, xp.log1p(other))
-
-
 _xlog1py_kernel = kernel("xlog1py", "xlog1py_cpu")
 
 
 @pointwise(_xlog1py_kernel, node="SpecialXlog1PyBackward0", floating=True, inplace=False,
-           input=_xlog1py_input,
+           input=lambda grad, input, other, xp: grad * xp.where((input == 0) & (other <= -1), 0.0, xp.log1p(other)),
            other=lambda grad, input, other, xp: grad * input / xp._add_number(other, 1))  # fmt: skip
 def _special_xlog1py(input: Tensor, other: Tensor) -> Tensor: ...
 
