@@ -385,7 +385,7 @@ def addmv(
     """
     if legacy:
         input, mat, vec, beta, alpha = legacy_sum((input, mat, vec, *legacy))
-    check_vector_product(input.shape, input.dtype, mat, vec)
+    check_vector_product(input._array.shape, input.dtype, mat, vec)
     _real_factors(input.dtype, beta, alpha)
     if in_place:
         _fits_in_place(input, (mat.shape[0],))

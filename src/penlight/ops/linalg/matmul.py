@@ -180,7 +180,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def check_sizes(mat1: Tensor, mat2: Tensor) -> None:
     """Refuse matrices that cannot be multiplied."""
-    (n, k), (m, p) = mat1.shape, mat2.shape
+    (n, k), (m, p) = mat1._array.shape, mat2._array.shape
     if k != m:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
 
@@ -198,7 +198,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def need_batch(name: str, batch: Tensor) -> None:
-    if batch.dim() != 3:
+    if batch._array.ndim != 3:
         raise RuntimeError(f"{name} must be a 3D tensor")
 
 
@@ -206,7 +206,7 @@ def check_batches(batch1: Tensor, batch2: Tensor) -> None:
     """Refuse batches of matrices that cannot be multiplied."""
     need_batch("batch1", batch1)
     need_batch("batch2", batch2)
-    (b, _, k), (c, m, _) = batch1.shape, batch2.shape
+    (b, _, k), (c, m, _) = batch1._array.shape, batch2._array.shape
     if b != c or k != m:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}]."
@@ -220,17 +220,19 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.mv(torch.ones(2, 3), torch.ones(3))
     tensor([3., 3.])
     """
-    check_vector_product((input.shape[0] if input.dim() else 0,), vec.dtype, input, vec)
+    check_vector_product(input._array.shape[:1] or (0,), vec.dtype, input, vec)
     return _mv(input, vec, out=out)
 
 
 def check_vector_product(shape: tuple[int, ...], dtype: dtypes.dtype, mat: Tensor, vec: Tensor) -> None:
     """Refuse a matrix and a vector whose product cannot be added to a tensor of this shape and dtype."""
-    if mat.dim() != 2 or vec.dim() != 1 or len(shape) > 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {len(shape)}, {mat.dim()}, {vec.dim()}")
-    (rows, columns), (size,), count = mat.shape, vec.shape, math.prod(shape)
-    if columns != size or count not in (1, rows):
-        raise RuntimeError(f"size mismatch, got input ({count}), mat ({rows}x{columns}), vec ({size})")
+    factors, size = mat._array.shape, vec._array.shape
+    if len(factors) != 2 or len(size) != 1 or len(shape) > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {len(shape)}, {len(factors)}, {len(size)}")
+    rows, columns = factors
+    count = shape[0] if shape else 1
+    if columns != size[0] or count not in (1, rows):
+        raise RuntimeError(f"size mismatch, got input ({count}), mat ({rows}x{columns}), vec ({size[0]})")
     if not dtype is mat.dtype is vec.dtype:
         kinds = [dtypes.LEGACY[kind] for kind in (dtype, mat.dtype, vec.dtype)]
         raise RuntimeError(
@@ -251,16 +253,16 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def check_vectors(a: Tensor, b: Tensor) -> None:
     """Refuse vectors that have no scalar product."""
-    if a.dim() != 1 or b.dim() != 1:
-        raise RuntimeError(f"1D tensors expected, but got {a.dim()}D and {b.dim()}D tensors")
+    left, right = a._array.shape, b._array.shape
+    if len(left) != 1 or len(right) != 1:
+        raise RuntimeError(f"1D tensors expected, but got {len(left)}D and {len(right)}D tensors")
     if a.dtype is not b.dtype:
         kinds = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {kinds[0]} and {kinds[1]}")
-    (n,), (m,) = a.shape, b.shape
-    if n != m:
+    if left != right:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but got {n} and "
-            f"{m} elements respectively"
+            f"inconsistent tensor size, expected tensor {list(left)} and src {list(right)} to have the same number of elements, but "
+            f"got {left[0]} and {right[0]} elements respectively"
         )
 
 

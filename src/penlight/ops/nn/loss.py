@@ -100,7 +100,7 @@ def _mse_complex(difference: Any, reduction: int) -> Any:
     input=lambda grad, input, target, reduction, xp: xp._mse_backward(grad, input, target, reduction),
     target=lambda grad, input, target, reduction, xp: xp._mse_backward(grad, target, input, reduction),
 )
-@traits(refuses={"c": "mse_cpu"})
+@traits(refuses={"biuc": "mse_cpu"})
 def _mse_loss(input: Tensor, target: Tensor, reduction: int) -> Tensor: ...
 
 
@@ -116,8 +116,6 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
         input, target = same_shape(input, target)
     if weight is not None:
         return _weighted((input - target).pow(2), weight, number, input)
-    if input._array.dtype.kind in "biu":
-        raise not_implemented("mse_cpu", input._array.dtype)
     return _mse_loss(input, target, number)
 
 
@@ -176,7 +174,7 @@ both("huber_backward", _by_word(kernels.huber_loss_backward), _huber_slope)
                 node="SmoothL1LossBackward0",
                 input=lambda grad, input, target, reduction, beta, xp: xp.smooth_l1_backward(grad, input, target, reduction, beta),
                 target=lambda grad, input, target, reduction, beta, xp: xp.smooth_l1_backward(grad, target, input, reduction, beta))  # fmt: skip
-@traits(refuses={"c": "smooth_l1_cpu"}, backward="grad input target")
+@traits(refuses={"biuc": "smooth_l1_cpu"}, backward="grad input target")
 def _smooth_l1_loss(input: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor: ...
 
 
@@ -184,7 +182,7 @@ def _smooth_l1_loss(input: Tensor, target: Tensor, reduction: int, beta: float) 
                 node="HuberLossBackward0",
                 input=lambda grad, input, target, reduction, delta, xp: xp.huber_backward(grad, input, target, reduction, delta),
                 target=lambda grad, input, target, reduction, delta, xp: xp.huber_backward(grad, target, input, reduction, delta))  # fmt: skip
-@traits(refuses={"c": "huber_cpu"}, backward="grad input target")
+@traits(refuses={"biuc": "huber_cpu"}, backward="grad input target")
 def _huber_loss(input: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor: ...
 
 
@@ -202,8 +200,6 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
         return reduce_values((input - target).abs(), number)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    if input._array.dtype.kind in "biu":
-        raise not_implemented("smooth_l1_cpu", input._array.dtype)
     return _smooth_l1_loss(input, target, number, beta)
 
 
@@ -222,8 +218,6 @@ def huber_loss(
             raise cannot_cast(input.dtype, kind)
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    if input._array.dtype.kind in "biu":
-        raise not_implemented("huber_cpu", input._array.dtype)
     if weight is None and kind is input.dtype:
         return _huber_loss(input, target, number, delta)
     losses = _huber_loss(input, target, 0, delta).to(kind)
@@ -332,7 +326,7 @@ def _bce_target_rule(grad: Any, input: Any, weight: Any, reduction: int, xp: Any
                 node="BinaryCrossEntropyBackward0",
                 input=lambda grad, input, target, weight, reduction, xp: xp.bce_backward(grad, input, target, weight, reduction),
                 target=_bce_target_rule)  # fmt: skip
-@traits(refuses={"c": "binary_cross_entropy"}, backward="grad input target")
+@traits(refuses={"biuc": "binary_cross_entropy"}, backward="grad input target")
 def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor: ...
 
 
@@ -351,8 +345,6 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
         )
     if target.dtype is not input.dtype:
         raise RuntimeError(f"Found dtype {dtypes.LEGACY[target.dtype]} but expected {dtypes.LEGACY[input.dtype]}")
-    if input._array.dtype.kind in "biu":
-        raise not_implemented("binary_cross_entropy", input._array.dtype)
     if weight is not None:
         not_differentiable("binary_cross_entropy", weight=weight)
         shape = broadcast_shape(tuple(weight.shape), tuple(input.shape))
