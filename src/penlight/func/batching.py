@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from .._common.user_warnings import warn_user
+from .._common.user_warnings import warn_once
 from ..ops.machinery.arguments import broadcast_shape
 from ..ops.machinery.op import NUMBER, TENSOR, Op
 from ..ops.shape.joining import stack
@@ -161,17 +161,13 @@ DYNAMIC = (
     "issue at https://github.com/pytorch/pytorch/issues if you need this feature."
 )
 
-_warned: set[str] = set()
-
 
 def loop(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     """Run an op sample by sample, and stack the results."""
-    if op.name not in _warned:
-        _warned.add(op.name)
-        warn_user(
-            "There is a performance drop because we have not yet implemented the batching rule for "
-            f"aten::{op.public}. It runs in a loop over the samples.",
-        )
+    warn_once(
+        "There is a performance drop because we have not yet implemented the batching rule for "
+        f"aten::{op.public}. It runs in a loop over the samples.",
+    )
     return sample_by_sample(level, op, arguments)
 
 

@@ -100,6 +100,18 @@ def without_numpy_warnings(kernel: Kernel) -> Kernel:
     return run
 
 
+def along_dim(kernel: Kernel) -> Kernel:
+    """A kernel along a dimension, to which 0-d arrays are vectors of one element."""
+
+    def run(input: Any, dim: int, *rest: Any) -> Any:
+        if input.ndim:
+            return kernel(input, dim, *rest)
+        rest = tuple([x.reshape(-1) if isinstance(x, np.ndarray) else x for x in rest])
+        return kernel(input.reshape(1), 0, *rest).reshape(())
+
+    return run
+
+
 def not_implemented(name: str, np_dtype: Any) -> NotImplementedError:
     return NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtypes.from_np(np_dtype)]}'")
 

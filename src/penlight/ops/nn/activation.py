@@ -16,7 +16,7 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import wrap_dim
 from ..machinery.declare import OPS, OpCall, differentiable, install_method, method, op_forms, pointwise
-from ..machinery.guards import cannot_cast, need_number, not_implemented
+from ..machinery.guards import along_dim, cannot_cast, need_number, not_implemented
 from ..machinery.op import traits
 from ..machinery.rules import zero_gradient
 from ..machinery.ufunc_calls import arithmetic
@@ -296,18 +296,13 @@ def _rule_on_rows(rule: Any, grad: Any, result: Any, dim: int, xp: Any) -> Any:
     return xp.reshape(rule(xp.reshape(grad, (1,)), xp.reshape(result, (1,)), 0), ())
 
 
-def _rowwise(kernel: Any) -> Any:
-    """A kernel along a dimension that also accepts 0-d arrays."""
-    return lambda input, dim: kernel(input.reshape(1), 0).reshape(()) if input.ndim == 0 else kernel(input, dim)
-
-
-@differentiable(_rowwise(_softmax_kernels.softmax), node="SoftmaxBackward0",
+@differentiable(along_dim(_softmax_kernels.softmax), node="SoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp._softmax_backward, grad, result, dim, xp))  # fmt: skip
 @traits(refuses={"c": "softmax_lastdim_kernel_impl"}, aten="_softmax")
 def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
-@differentiable(_rowwise(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
+@differentiable(along_dim(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp._log_softmax_backward, grad, result, dim, xp))  # fmt: skip
 @traits(refuses={"c": "log_softmax_lastdim_kernel_impl"}, aten="_log_softmax")
 def _log_softmax(input: Tensor, dim: int) -> Tensor: ...

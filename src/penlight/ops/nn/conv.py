@@ -10,7 +10,7 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from ..._common.user_warnings import warn_user
+from ..._common.user_warnings import warn_once
 from ...kernels import conv as kernels
 from ...tensor import Tensor
 from ..linalg.matmul import check_sum
@@ -139,9 +139,6 @@ def _forward(
     return _run(name, dims, input, weight, bias, stride, padding, dilation, False, 0, groups)
 
 
-_warned: list[bool] = []
-
-
 def _same(name: str, dims: int, input: Tensor, weight: Tensor, stride: Any, dilation: Ints) -> tuple[Tensor, Ints]:
     """The input and the padding for a result of the input's size. If the total is odd, the extra zero goes at the end."""
     shape = tuple(input.shape)
@@ -150,12 +147,9 @@ def _same(name: str, dims: int, input: Tensor, weight: Tensor, stride: Any, dila
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation)]
     if any(t % 2 for t in totals):
-        if not _warned:
-            _warned.append(True)
-            warn_user(
-                "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "
-                "created"
-            )
+        warn_once(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
+        )
         input = constant_pad_nd(input, [n for t in reversed(totals) for n in (0, t % 2)])
     return input, tuple(t // 2 for t in totals)
 

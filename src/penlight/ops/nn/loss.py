@@ -81,15 +81,9 @@ def _mse_array(input: Any, target: Any, reduction: int) -> Any:
         flat = difference.reshape(-1)
         total = flat.dot(flat)
         return total / flat.size if reduction == 1 else total
-    return (
-        kernels.mse_loss(input, target, WORDS[reduction])
-        if difference.dtype.kind != "c"
-        else _mse_complex(difference, reduction)
-    )
-
-
-def _mse_complex(difference: Any, reduction: int) -> Any:
-    return reduce_values(difference * difference, reduction)
+    if difference.dtype.kind == "c":
+        return reduce_values(difference * difference, reduction)
+    return kernels.mse_loss(input, target, WORDS[reduction])
 
 
 @differentiable(
@@ -149,25 +143,27 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
 
 def _smooth_slope(grad: Any, input: Any, target: Any, reduction: int, beta: float) -> Any:
     d = input - target
-    slope = where((d > -beta) & (d < beta), d / beta, d.sign())
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through(where((d > -beta) & (d < beta), d / beta, d.sign()), grad, reduction)
 
 
 def _huber_slope(grad: Any, input: Any, target: Any, reduction: int, delta: float) -> Any:
     d = input - target
-    slope = where((d > -delta) & (d < delta), d, delta * d.sign())
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through(where((d > -delta) & (d < delta), d, delta * d.sign()), grad, reduction)
 
 
-def _by_word(kernel: Any) -> Any:
-    """A backward kernel that takes the reduction as a number."""
-    return lambda grad, input, target, reduction, *rest: kernel(
-        np.asarray(grad), input, target, WORDS[reduction], *rest
-    )
+def _through(slope: Any, grad: Any, reduction: int, weight: Any = None) -> Any:
+    """The derivative of each loss, by its weight, times the gradient of the reduced losses."""
+    slope = slope if weight is None else slope * weight
+    return slope * unreduce(grad, tuple(slope.shape), reduction)
 
 
-both("smooth_l1_backward", _by_word(kernels.smooth_l1_loss_backward), _smooth_slope)
-both("huber_backward", _by_word(kernels.huber_loss_backward), _huber_slope)
+def _by_word(kernel: Any, at: int) -> Any:
+    """A backward kernel that takes the reduction, its argument at this position after the gradient, as a number."""
+    return lambda grad, *rest: kernel(np.asarray(grad), *rest[:at], WORDS[rest[at]], *rest[at + 1 :])
+
+
+both("smooth_l1_backward", _by_word(kernels.smooth_l1_loss_backward, 2), _smooth_slope)
+both("huber_backward", _by_word(kernels.huber_loss_backward, 2), _huber_slope)
 
 
 @differentiable(lambda input, target, reduction, beta: kernels.smooth_l1_loss(input, target, WORDS[reduction], beta),
@@ -238,21 +234,15 @@ def _logits_slope(grad: Any, input: Any, target: Any, weight: Any, pos_weight: A
     else:
         t = pos_weight * target
         slope = (t + 1 - target) * slope - t
-    slope = slope if weight is None else slope * weight
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through(slope, grad, reduction, weight)
 
 
-def _logits_slope_array(grad: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
-    return kernels.bce_with_logits_backward(np.asarray(grad), input, target, weight, pos_weight, WORDS[reduction])
-
-
-both("bce_logits_backward", _logits_slope_array, _logits_slope)
+both("bce_logits_backward", _by_word(kernels.bce_with_logits_backward, 4), _logits_slope)
 
 
 def _logits_target_rule(grad: Any, input: Any, weight: Any, pos_weight: Any, reduction: int, xp: Any) -> Any:
     slope = -input if pos_weight is None else xp._logsigmoid(-input) - pos_weight * xp._logsigmoid(input)
-    slope = slope if weight is None else slope * weight
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through(slope, grad, reduction, weight)
 
 
 @differentiable(lambda input, target, weight, pos_weight, reduction:
@@ -302,24 +292,15 @@ def _fit_factor(factor: Tensor, input: Tensor) -> None:
 
 
 def _bce_slope(grad: Any, input: Any, target: Any, weight: Any, reduction: int) -> Any:
-    slope = (input - target) / (input * (1 - input)).clamp_min(1e-12)
-    slope = slope if weight is None else slope * weight
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through((input - target) / (input * (1 - input)).clamp_min(1e-12), grad, reduction, weight)
 
 
-both(
-    "bce_backward",
-    lambda grad, input, target, weight, reduction: kernels.bce_backward(
-        np.asarray(grad), input, target, weight, WORDS[reduction]
-    ),
-    _bce_slope,
-)
+both("bce_backward", _by_word(kernels.bce_backward, 3), _bce_slope)
 
 
 def _bce_target_rule(grad: Any, input: Any, weight: Any, reduction: int, xp: Any) -> Any:
     slope = xp._clamp_min(xp.log(1 - input), -100.0) - xp._clamp_min(xp.log(input), -100.0)
-    slope = slope if weight is None else slope * weight
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through(slope, grad, reduction, weight)
 
 
 @differentiable(lambda input, target, weight, reduction: kernels.bce(input, target, weight, WORDS[reduction]),
