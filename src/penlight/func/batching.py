@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from .._common.user_warnings import warn_once
 from ..ops.machinery.arguments import broadcast_shape
+from ..ops.machinery.declare import OPS
 from ..ops.machinery.op import NUMBER, TENSOR, Op
 from ..ops.shape.joining import stack
 from ..ops.shape.slicing import _select
@@ -35,14 +36,19 @@ def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function `(level, *arguments)` as the batching rule of these ops."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+        def call(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
             return function(level, *arguments)
 
         for name in names:
-            RULES[name] = run
+            RULES[name] = call
         return function
 
     return decorate
+
+
+def run(name: str, *args: Any) -> Any:
+    """Run an op on physical tensors."""
+    return OPS[name].function(*args)
 
 
 def rule_for(op: Op) -> Rule:
