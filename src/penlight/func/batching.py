@@ -105,6 +105,11 @@ def elementwise(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     return op.function(*(level.value(a) for a in arguments))
 
 
+def together(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    """An op on tensors of which all get the batch: their other dimensions fit already."""
+    return op.function(*map(level.full, arguments))
+
+
 def aligned(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> list[Any]:
     """Physical arguments of an elementwise op: missing sample dimensions are inserted after the batch."""
     names = [p for p in op.parameters if op.kinds[p] in (TENSOR, NUMBER)]

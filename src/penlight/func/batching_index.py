@@ -287,7 +287,7 @@ def searchsorted(level: BatchLevel, sorted_sequence: Any, input: Any, right: boo
     op = OPS["_searchsorted"].function
     if not level.has(sorted_sequence) and sorted_sequence.dim() == 1 and not level.has(sorter):
         return op(sorted_sequence, input._value, right, int32, sorter)
-    rows, order = level.full(sorted_sequence), None if sorter is None else level.full(sorter)
+    rows, order = level.full(sorted_sequence), level.full(sorter)
     if sorted_sequence.dim() > 1:
         return op(rows, level.full(input), right, int32, order)
     values = level.full(input).reshape(level.size, input.numel())
@@ -410,8 +410,7 @@ def histc(level: BatchLevel, input: Any, bins: int, min: Any, max: Any) -> Any:
 
 @rule("_histogram")
 def histogram(level: BatchLevel, input: Any, bins: Any, limits: Any, weight: Any, density: bool, lead: int) -> Any:
-    given = None if weight is None else level.full(weight)
-    return run("_histogram", level.full(input), bins, limits, given, density, lead + 1)
+    return run("_histogram", level.full(input), bins, limits, level.full(weight), density, lead + 1)
 
 
 @rule("bincount")

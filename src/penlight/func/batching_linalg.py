@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ops.machinery.op import PLAIN, Op
 from ..tensor import Tensor
-from .batching import RULES, elementwise, insert_dims, rule, run
+from .batching import RULES, elementwise, insert_dims, rule, run, together
 
 if TYPE_CHECKING:
     from .level import BatchLevel
@@ -65,13 +65,7 @@ def lstsq(level: BatchLevel, A: Any, B: Any, rcond: float, driver: str) -> Any:
     return X.squeeze(-1) if vector else X, *rest
 
 
-def _same_batches(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """All tensors with the batch: their other batch dimensions are equal already."""
-    return op.function(*(level.full(a) if isinstance(a, Tensor) else a for a in arguments))
-
-
-for _name in ("_linalg_householder_product", "_ormqr"):
-    RULES[_name] = _same_batches
+RULES["_linalg_householder_product"] = RULES["_ormqr"] = together
 
 
 def _factored(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:

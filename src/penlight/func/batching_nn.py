@@ -12,7 +12,7 @@ from ..ops.machinery.op import Op
 from ..ops.nn import recurrent as _recurrent  # noqa: F401  it declares these ops
 from ..tensor import wrap as plain_tensor
 from .batched import physical
-from .batching import RULES, insert_dims, rule, run, sample_by_sample
+from .batching import RULES, insert_dims, rule, run, sample_by_sample, together
 from .batching_windows import _joined
 
 if TYPE_CHECKING:
@@ -180,13 +180,7 @@ def prelu(level: BatchLevel, input: Any, weight: Any) -> Any:
     return where(x > 0, x, x * w)
 
 
-def _noisy(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """`rrelu` with input and slopes of the same shape."""
-    input, noise, *rest = arguments
-    return op.function(level.full(input), None if noise is None else level.full(noise), *rest)
-
-
-RULES["_rrelu"] = RULES["_rrelu_written"] = _noisy
+RULES["_rrelu"] = RULES["_rrelu_written"] = together
 
 
 # ----- Recurrent layers -----------------------------------------------------------------------------------------------
