@@ -53,7 +53,7 @@ def _real_factors(dtype: dtypes.dtype, beta: Any, alpha: Any) -> None:
         need_real_value(alpha, dtype)
 
 
-def _check_sum(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> None:
+def check_sum(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> None:
     """Refuse different dtypes in `input + mat1 @ mat2`, with addmm's message."""
     dtype = input._array.dtype
     if not (dtype is mat1._array.dtype is mat2._array.dtype or input.dtype is mat1.dtype is mat2.dtype):
@@ -205,7 +205,7 @@ def addmm(
         which, got = ("mat1", mat1.dim()) if mat1.dim() != 2 else ("mat2", mat2.dim())
         raise RuntimeError(f"{which} must be a matrix, got {got}-D tensor")
     check_sizes(mat1, mat2)
-    _check_sum(input, mat1, mat2, beta, alpha)
+    check_sum(input, mat1, mat2, beta, alpha)
     (_fits_in_place if in_place else _check_expand)(input, (mat1.shape[0], mat2.shape[1]))
     return OPS["_addmm"], (input, mat1, mat2, beta, alpha)
 
@@ -296,7 +296,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     if input.dim() == 2:
         return addmm(bias, input, weight.t())
     if input.dim() == 1 and bias.dim() and input.is_contiguous():
-        _check_sum(bias, input, weight)
+        check_sum(bias, input, weight)
         _check_expand(bias, (1, weight.shape[0]))
         bias = bias.reshape(-1) if bias.dim() == 2 else bias
     if input.is_contiguous() and bias.dim() == 1:
@@ -346,7 +346,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Nu
             f"Incompatible matrix sizes for bmm ({batch1.shape[1]}x{batch1.shape[2]} and {batch2.shape[1]}x{batch2.shape[2]})"
         )
     _check_expand(input, (batch1.shape[1], batch2.shape[2]))
-    _check_sum(input, batch1, batch2, beta, alpha)
+    check_sum(input, batch1, batch2, beta, alpha)
     return OPS["_addbmm"], (input, batch1, batch2, beta, alpha)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..._common.user_warnings import warn_once
 from ...kernels import conv as kernels
 from ...tensor import Tensor
-from ..linalg.matmul import check_sum
+from ..linalg.addmm import check_sum
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import plain_numbers, refuse_complex_gradient
