@@ -84,13 +84,10 @@ class SourceChangeWarning(Warning):
 
 
 def save(
-    obj: object,
-    f: str | os.PathLike[str] | IO[bytes],
-    pickle_module: Any = pickle,
-    pickle_protocol: int = DEFAULT_PROTOCOL,
-    _use_new_zipfile_serialization: bool = True,
+    obj: object, f: str | os.PathLike[str] | IO[bytes], pickle_module: Any = pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL, _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
-) -> None:
+) -> None:  # fmt: skip
     """Save an object to a file, in PyTorch's format: both PyTorch and Penlight can load it.
 
     A file given by its path is replaced only when the new one is complete. Tensors that share memory still do after
@@ -148,14 +145,9 @@ def save(
 
 
 def load(
-    f: str | os.PathLike[str] | IO[bytes],
-    map_location: Any = None,
-    pickle_module: Any = None,
-    *,
-    weights_only: bool | None = None,
-    mmap: bool | None = None,
-    **pickle_load_args: Any,
-) -> Any:
+    f: str | os.PathLike[str] | IO[bytes], map_location: Any = None, pickle_module: Any = None, *,
+    weights_only: bool | None = None, mmap: bool | None = None, **pickle_load_args: Any,
+) -> Any:  # fmt: skip
     """Load what `save` (or PyTorch's `torch.save`) has written.
 
     By default only tensors, numbers, texts and plain containers of them are accepted, and nothing in the file is run.

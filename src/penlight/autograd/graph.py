@@ -237,11 +237,9 @@ _MultiHandle.__module__ = "penlight.autograd.graph"
 
 
 def register_multi_grad_hook(
-    tensors: Sequence[Tensor],
-    fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None],
-    *,
+    tensors: Sequence[Tensor], fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None], *,
     mode: Literal["all", "any"] = "all",
-) -> RemovableHandle:
+) -> RemovableHandle:  # fmt: skip
     """Call `fn` in each backward pass, once the gradients of all these tensors are available, or once the first is.
 
     With mode "all" it receives a list with a gradient for each tensor, None for those that the pass does not reach; with "any", the first gradient.

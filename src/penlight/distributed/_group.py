@@ -298,17 +298,10 @@ class ProcessGroup:
         return self._backend
 
     def _begin(
-        self,
-        name: str,
-        start: Callable[[], Request],
-        *,
-        same: Sequence[Any] | None,
-        finish: Callable[[], None] | None = None,
-        result: Any = (),
-        size: int = 0,
-        peers: frozenset[int] | None = None,
+        self, name: str, start: Callable[[], Request], *, same: Sequence[Any] | None,
+        finish: Callable[[], None] | None = None, result: Any = (), size: int = 0, peers: frozenset[int] | None = None,
         after: Work | None = None,
-    ) -> Work:
+    ) -> Work:  # fmt: skip
         """Start an operation.
 
         Args:

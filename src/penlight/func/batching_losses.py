@@ -166,17 +166,9 @@ def ctc_loss(
 
 @rule("_ctc_backward")
 def ctc_backward(
-    level: BatchLevel,
-    upstream: Any,
-    log_probs: Any,
-    targets: Any,
-    inputs: Any,
-    lengths: Any,
-    loss: Any,
-    alpha: Any,
-    blank: int,
-    zero_infinity: bool,
-) -> Any:
+    level: BatchLevel, upstream: Any, log_probs: Any, targets: Any, inputs: Any, lengths: Any, loss: Any, alpha: Any,
+    blank: int, zero_infinity: bool,
+) -> Any:  # fmt: skip
     b, (t, n, c) = level.size, log_probs.shape
     grads, losses, alphas = (_joined(level.full(x)) for x in (upstream, loss, alpha))
     frames, labels = _frames(level, log_probs), _joined(level.full(targets))

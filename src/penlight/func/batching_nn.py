@@ -111,14 +111,9 @@ def embedding_backward(
 
 @rule("_embedding_bag")
 def embedding_bag(
-    level: BatchLevel,
-    weight: Any,
-    per_sample_weights: Any,
-    indices: Any,
-    bags: Any,
-    mode: int,
+    level: BatchLevel, weight: Any, per_sample_weights: Any, indices: Any, bags: Any, mode: int,
     scale_grad_by_freq: bool,
-) -> Any:
+) -> Any:  # fmt: skip
     """The rows of all bags, padded to one length first."""
     used = bags.owners.size
     indices = indices[:used]

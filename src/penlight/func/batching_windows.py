@@ -110,17 +110,9 @@ def _apart(value: Any, b: int) -> Any:
 
 @rule("_convolution")
 def convolution(
-    level: BatchLevel,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    transposed: bool,
-    output_padding: Any,
-    groups: int,
-) -> Any:
+    level: BatchLevel, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int,
+) -> Any:  # fmt: skip
     """If all samples share one weight, they are merged into the batch; otherwise they become groups of channels."""
     rest = (stride, padding, dilation, transposed, output_padding)
     b = level.size
@@ -161,16 +153,9 @@ def conv_tbc(level: BatchLevel, input: Any, weight: Any, bias: Any, pad: int) ->
 
 @rule("_native_batch_norm")
 def batch_norm(
-    level: BatchLevel,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Any:
+    level: BatchLevel, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+    momentum: float, eps: float,
+) -> Any:  # fmt: skip
     """The channels of each sample are treated as separate channels."""
     if training and any(t is not None and not level.has(t) for t in (running_mean, running_var)):
         raise RuntimeError(

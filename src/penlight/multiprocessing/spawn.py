@@ -156,13 +156,9 @@ class SpawnContext(ProcessContext):
 
 
 def start_processes(
-    fn: Any,
-    args: tuple[Any, ...] = (),
-    nprocs: int = 1,
-    join: bool = True,
-    daemon: bool = False,
+    fn: Any, args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
     start_method: str = "spawn",
-) -> ProcessContext | None:
+) -> ProcessContext | None:  # fmt: skip
     """Run a function in several new processes.
 
     Args:
@@ -201,13 +197,9 @@ def start_processes(
 
 
 def spawn(
-    fn: Any,
-    args: tuple[Any, ...] = (),
-    nprocs: int = 1,
-    join: bool = True,
-    daemon: bool = False,
+    fn: Any, args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
     start_method: str = "spawn",
-) -> ProcessContext | None:
+) -> ProcessContext | None:  # fmt: skip
     """Run a function in several new processes, each with a fresh interpreter.
 
     Args:

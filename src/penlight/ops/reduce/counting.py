@@ -74,12 +74,9 @@ def _asked_for(found: Any, return_inverse: bool, return_counts: bool) -> Any:
 @pytorch_names_only
 @method
 def unique(
-    input: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The distinct elements (or slices along `dim`), sorted; optionally the index of each element among them, and the counts.
 
     >>> torch.unique(torch.tensor([2, 1, 2]), return_counts=True)
