@@ -71,10 +71,7 @@ def _waited(works: Sequence[Work | None], async_op: bool) -> Work | None:
 
 
 def _deprecated(old: str, new: str) -> None:
-    warn_user(
-        f"`torch.distributed.{old}` is deprecated. Please use `torch.distributed.{new}` instead.",
-        FutureWarning,
-    )
+    warn_user(f"`torch.distributed.{old}` is deprecated. Please use `torch.distributed.{new}` instead.", FutureWarning)
 
 
 @example_in_group("x = torch.ones(2); dist.all_reduce(x); x", "tensor([1., 1.])")

@@ -54,14 +54,7 @@ def run(name: str, *args: Any) -> Any:
 def rule_for(op: Op) -> Rule:
     """The batching rule of an op. Modules with rules register them on import."""
     if op.batch is None:
-        from . import (  # noqa: F401
-            batching_dims,
-            batching_index,
-            batching_linalg,
-            batching_losses,
-            batching_nn,
-            batching_windows,
-        )
+        from . import batching_dims, batching_index, batching_linalg, batching_losses, batching_nn, batching_windows  # noqa: F401
 
         found = RULES.get(op.name)
         if found is None:
@@ -177,7 +170,7 @@ def loop(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     """Run an op sample by sample, and stack the results."""
     warn_once(
         "There is a performance drop because we have not yet implemented the batching rule for "
-        f"aten::{op.public}. It runs in a loop over the samples.",
+        f"aten::{op.public}. It runs in a loop over the samples."
     )
     return sample_by_sample(level, op, arguments)
 
