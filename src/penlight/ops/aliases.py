@@ -6,7 +6,6 @@ from typing import Any
 
 from .._common.docstrings import documented
 from ..tensor import Tensor
-from .linalg.matmul import outer
 from .machinery.declare import OPS, install_method, pointwise as declare
 from .machinery.dispatch import inplace
 from .machinery.op import Op, traits
@@ -25,7 +24,7 @@ _IN_PLACE = """
     trunc_ xlogy_ zero_
 """
 
-__all__ = ["ger", *_SAME]
+__all__ = [*_SAME]
 
 
 for _name, _target in _SAME.items():
@@ -34,8 +33,6 @@ for _name, _target in _SAME.items():
     if hasattr(Tensor, _target + "_"):
         install_method(_name + "_", getattr(Tensor, _target + "_"))
 
-ger = outer
-install_method("ger", ger)
 
 # ----- Comparisons in place -----------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -280,6 +279,14 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 
 
 def _matmul(a: Tensor, b: Tensor) -> Tensor:
+    try:
+        return _by_dims(a, b)
+    except RuntimeError:
+        history_first(a, b)  # PyTorch reports invalid histories before shape errors
+        raise
+
+
+def _by_dims(a: Tensor, b: Tensor) -> Tensor:
     da, db = a.dim(), b.dim()
     if da == 2 and db == 2:
         return mm(a, b)
@@ -387,23 +394,6 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
         return _unsafe_view(bmm(left, right).squeeze(-1), (*batch, *([n] if a.dim() > 1 else [])))
     right = b.expand(*batch, m, p).reshape(count, m, p)
     return _unsafe_view(bmm(left, right), (*batch, *([n] if a.dim() > 1 else []), p))
-
-
-def _history_first(function: Any) -> Any:
-    """A product that reports invalid histories before shape errors."""
-
-    @functools.wraps(function)
-    def checked(a: Tensor, b: Tensor) -> Tensor:
-        try:
-            return function(a, b)
-        except RuntimeError:
-            history_first(a, b)
-            raise
-
-    return checked
-
-
-_matmul = _history_first(_matmul)
 
 
 setattr(Tensor, "__matmul__", lambda self, other: _matmul(self, other) if isinstance(other, Tensor) else NotImplemented)
