@@ -37,26 +37,11 @@ if TYPE_CHECKING:
     from .variable import Variable as Variable
 
 __all__ = [
-    "Function",
-    "Variable",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "enforce_grad_layout_policy",
-    "grad",
-    "grad_mode",
-    "gradcheck",
-    "gradgradcheck",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_multithreading_enabled",
-    "is_view_replay_enabled",
-    "no_grad",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad",
+    "grad_mode", "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled", "is_multithreading_enabled",
+    "is_view_replay_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
     "variable",
-]
+]  # fmt: skip
 
 # Lazy imports: the module that defines each name.
 _LAZY = {

@@ -30,20 +30,11 @@ _engine = lazy_import(globals(), "_engine", ".engine")
 
 
 __all__ = [
-    "GradientEdge",
-    "Node",
-    "allow_mutation_on_saved_tensors",
-    "disable_saved_tensors_hooks",
-    "get_gradient_edge",
-    "increment_version",
-    "node_creation_hook",
-    "region_activation_memory_budget",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-    "set_override_stale_capture_stream",
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "node_creation_hook", "region_activation_memory_budget", "register_multi_grad_hook",
+    "save_on_cpu", "saved_tensors_hooks", "set_override_stale_capture_stream",
     "set_warn_on_accumulate_grad_stream_mismatch",
-]
+]  # fmt: skip
 
 # ----- Edges -----------------------------------------------------------------------------------------------------------------------
 

@@ -16,14 +16,9 @@ from .._common.docstrings import example
 from .._common.user_warnings import warn_user
 
 __all__ = [
-    "ProcessContext",
-    "ProcessException",
-    "ProcessExitedException",
-    "ProcessRaisedException",
-    "SpawnContext",
-    "spawn",
+    "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "SpawnContext", "spawn",
     "start_processes",
-]
+]  # fmt: skip
 
 
 @example('torch.multiprocessing.ProcessRaisedException("no file", error_index=1, error_pid=7).error_index', "1")
