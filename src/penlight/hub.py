@@ -164,14 +164,9 @@ _download_url_to_file = download_url_to_file
 
 
 def load_state_dict_from_url(
-    url: str,
-    model_dir: str | None = None,
-    map_location: Any = None,
-    progress: bool = True,
-    check_hash: bool = False,
-    file_name: str | None = None,
-    weights_only: bool = False,
-) -> dict[str, Any]:
+    url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True, check_hash: bool = False,
+    file_name: str | None = None, weights_only: bool = False,
+) -> dict[str, Any]:  # fmt: skip
     """Load a file that `torch.save` wrote from an address; it is fetched once and kept in `model_dir`.
 
     Args:
@@ -249,16 +244,9 @@ def _importable(name: str) -> bool:
 
 
 def load(
-    repo_or_dir: str,
-    model: str,
-    *args: Any,
-    source: str = "github",
-    trust_repo: Any = "check",
-    force_reload: bool = False,
-    verbose: bool = True,
-    skip_validation: bool = False,
-    **kwargs: Any,
-) -> Any:
+    repo_or_dir: str, model: str, *args: Any, source: str = "github", trust_repo: Any = "check",
+    force_reload: bool = False, verbose: bool = True, skip_validation: bool = False, **kwargs: Any,
+) -> Any:  # fmt: skip
     """Call an entry of a directory's `hubconf.py` (`source="local"`); repositories on GitHub are refused.
 
     Args:
@@ -283,12 +271,9 @@ def load(
 
 
 def list(
-    github: str,
-    force_reload: bool = False,
-    skip_validation: bool = False,
-    trust_repo: Any = "check",
+    github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check",
     verbose: bool = True,
-) -> builtins.list[str]:
+) -> builtins.list[str]:  # fmt: skip
     """The entries of a repository; only a directory can be listed here.
 
     Args:

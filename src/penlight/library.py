@@ -100,15 +100,9 @@ class CustomOpDef:
 
 
 def custom_op(
-    name: str,
-    fn: Any = None,
-    /,
-    *,
-    mutates_args: Any = (),
-    device_types: Any = None,
-    schema: Any = None,
+    name: str, fn: Any = None, /, *, mutates_args: Any = (), device_types: Any = None, schema: Any = None,
     tags: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Make a function an operator with a name, to which a derivative can be given. Also as a decorator.
 
     >>> @torch.library.custom_op("doc::plus_one", mutates_args=())

@@ -26,15 +26,9 @@ _WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
 
 
 def minimize(
-    fun: Callable[..., Tensor],
-    x: Any,
-    method: str = "L-BFGS-B",
-    *,
-    bounds: tuple[Any, Any] | None = None,
-    callback: Callable[[Any], object] | None = None,
-    progress: bool = False,
-    **options: Any,
-) -> Any:
+    fun: Callable[..., Tensor], x: Any, method: str = "L-BFGS-B", *, bounds: tuple[Any, Any] | None = None,
+    callback: Callable[[Any], object] | None = None, progress: bool = False, **options: Any,
+) -> Any:  # fmt: skip
     """Find where a function is least, by `scipy.optimize.minimize` (the extra `penlight[scipy]`).
 
     Args:

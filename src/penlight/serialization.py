@@ -35,28 +35,12 @@ from penlight.safetensors import load_file
 from penlight.utils.serialization import config
 
 __all__ = [
-    "LoadEndianness",
-    "SourceChangeWarning",
-    "StorageType",
-    "add_safe_globals",
-    "check_module_version_greater_or_equal",
-    "clear_safe_globals",
-    "default_restore_location",
-    "get_crc32_options",
-    "get_default_load_endianness",
-    "get_default_mmap_options",
-    "get_safe_globals",
-    "get_unsafe_globals_in_checkpoint",
-    "load",
-    "location_tag",
-    "register_package",
-    "safe_globals",
-    "save",
-    "set_crc32_options",
-    "set_default_load_endianness",
-    "set_default_mmap_options",
-    "skip_data",
-]
+    "LoadEndianness", "SourceChangeWarning", "StorageType", "add_safe_globals", "check_module_version_greater_or_equal",
+    "clear_safe_globals", "default_restore_location", "get_crc32_options", "get_default_load_endianness",
+    "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "location_tag",
+    "register_package", "safe_globals", "save", "set_crc32_options", "set_default_load_endianness",
+    "set_default_mmap_options", "skip_data",
+]  # fmt: skip
 
 DEFAULT_PROTOCOL = 2
 
@@ -84,13 +68,10 @@ class SourceChangeWarning(Warning):
 
 
 def save(
-    obj: object,
-    f: str | os.PathLike[str] | IO[bytes],
-    pickle_module: Any = pickle,
-    pickle_protocol: int = DEFAULT_PROTOCOL,
-    _use_new_zipfile_serialization: bool = True,
+    obj: object, f: str | os.PathLike[str] | IO[bytes], pickle_module: Any = pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL, _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
-) -> None:
+) -> None:  # fmt: skip
     """Save an object to a file, in PyTorch's format: both PyTorch and Penlight can load it.
 
     A file given by its path is replaced only when the new one is complete. Tensors that share memory still do after
@@ -148,14 +129,9 @@ def save(
 
 
 def load(
-    f: str | os.PathLike[str] | IO[bytes],
-    map_location: Any = None,
-    pickle_module: Any = None,
-    *,
-    weights_only: bool | None = None,
-    mmap: bool | None = None,
-    **pickle_load_args: Any,
-) -> Any:
+    f: str | os.PathLike[str] | IO[bytes], map_location: Any = None, pickle_module: Any = None, *,
+    weights_only: bool | None = None, mmap: bool | None = None, **pickle_load_args: Any,
+) -> Any:  # fmt: skip
     """Load what `save` (or PyTorch's `torch.save`) has written.
 
     By default only tensors, numbers, texts and plain containers of them are accepted, and nothing in the file is run.

@@ -8,11 +8,7 @@ from ._common import user_warnings
 from ._common.user_warnings import warn_user
 from .kernels.parallel import set_threads, thread_limit
 
-_state: dict[str, Any] = {
-    "deterministic": 0,
-    "precision": "highest",
-    "interop": None,
-}
+_state: dict[str, Any] = {"deterministic": 0, "precision": "highest", "interop": None}
 
 # ----- Determinism --------------------------------------------------------------------------------------------------
 

@@ -313,13 +313,9 @@ class TypedStorage(_Storage):
     _legacy_dtype: str | None = None
 
     def __init__(
-        self,
-        *content: Any,
-        wrap_storage: UntypedStorage | None = None,
-        dtype: Any = None,
-        device: Any = None,
+        self, *content: Any, wrap_storage: UntypedStorage | None = None, dtype: Any = None, device: Any = None,
         _internal: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if not _internal:
             _warn_of_removal()
         if len(content) == 2 and isinstance(content[0], np.ndarray):

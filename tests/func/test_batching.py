@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 
 import penlight
+from penlight._common import user_warnings
 from penlight.func import batching
 from penlight.kernels.random.engine import Engine
 from penlight.ops import OPS
@@ -107,7 +108,7 @@ def test_nothing_loops():
 
 def test_loop_warns_once_and_is_right(monkeypatch):
     monkeypatch.setattr(OPS["histc"], "batch", batching.loop)
-    batching._warned.discard("histc")
+    user_warnings._warned.clear()
     x = penlight.tensor([[0.1, 0.9, 0.8], [0.2, 0.3, 0.4]])
     with pytest.warns(
         UserWarning, match="performance drop because we have not yet implemented the batching rule for aten::histc"

@@ -63,7 +63,7 @@ def test_spectrogram_and_back():
 
 
 def test_warnings_of_spectrograms():
-    from penlight.ops.fourier import spectrogram
+    from penlight._common import user_warnings
 
     x = torch.ones(20)
     for words, call in (
@@ -80,7 +80,7 @@ def test_warnings_of_spectrograms():
             lambda: torch.istft(torch.ones(3, 9, dtype=torch.complex64), 4, window=torch.ones(4), length=30),
         ),
     ):
-        spectrogram._warned.clear()
+        user_warnings._warned.clear()
         with pytest.warns(UserWarning, match=words):
             call()
         with warnings.catch_warnings():

@@ -275,9 +275,9 @@ def test_cholesky_of_symmetrised_matrices():
 
 
 def test_deprecated_names_warn_once():
-    from penlight.ops.linalg import legacy
+    from penlight._common import user_warnings
 
-    legacy._warned.clear()
+    user_warnings._warned.clear()
     A = torch.eye(2)
     for name, call in {
         "qr": lambda: torch.qr(A), "cholesky": lambda: torch.cholesky(A), "lu": lambda: torch.lu(A), "lu_solve": lambda: torch.lu_solve(A, *L.lu_factor(A)),

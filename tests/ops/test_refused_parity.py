@@ -184,3 +184,36 @@ def test_sums_of_products_of_mixed_dtypes(name):
         terms = [f"L.ones({shape}, dtype=L.{kind})" for shape, kind in zip(SUMS[name], kinds)]
         for code in (f"L.{name}({', '.join(terms)})", f"{terms[0]}.{name}_({', '.join(terms[1:])})"):
             assert outcome(penlight, code).replace("penlight", "torch") == outcome(torch, code), code
+
+
+CONVOLUTIONS = [f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_of_other_ranks(name):
+    options = ["", "stride=-1", "padding=-1", "groups=0", "stride=[1, 1]"]
+    if "transpose" not in name:
+        options += [f"padding='same'{rest}" for rest in ("", ", stride=2", ", dilation=-1", ", dilation=[1, 1]")]
+    for x, w, option in itertools.product(range(6), range(6), options):
+        code = f"F.{name}(L.ones({(2,) * x}), L.ones({(2,) * w}), None, {option}).shape"
+        assert outcome(penlight, code).replace("penlight", "torch") == outcome(torch, code), code
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_convolution_takes_batches_only(transposed):
+    for x, w, dims in itertools.product(range(1, 6), range(1, 6), (1, 2, 3)):
+        numbers = f"None, [1] * {dims}, [0] * {dims}, [1] * {dims}, {transposed}, [0] * {dims}, 1"
+        code = f"L.convolution(L.ones({(2,) * x}), L.ones({(2,) * w}), {numbers}).shape"
+        assert outcome(penlight, code).replace("penlight", "torch") == outcome(torch, code), code
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_convolutions_of_nothing(dims):
+    for batch, channels, size, kernel in itertools.product((0, 1, 2), (0, 2), (0, 3), (0, 2)):
+        if batch and channels and size and not kernel:
+            continue  # oneDNN or the plain kernels refuse, in other words
+        x, w = (batch, channels, *(size,) * dims), (2, channels, *(kernel,) * dims)
+        code = f"F.conv{dims}d(L.ones({x}), L.ones({w})).shape"
+        refused = outcome(torch, code)
+        if not refused.startswith("IndexError"):  # from within
+            assert outcome(penlight, code) == refused, code

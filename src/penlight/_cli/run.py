@@ -61,11 +61,7 @@ def main(arguments: Sequence[str]) -> int:
         return _run.run(run, rest)
 
 
-_ENDINGS = {
-    "--draw": (".html", ".svg", ".png", ".pdf", ".dot"),
-    "--memory": (".html", ".svg"),
-    "--profile": (".json",),
-}
+_ENDINGS = {"--draw": (".html", ".svg", ".png", ".pdf", ".dot"), "--memory": (".html", ".svg"), "--profile": (".json",)}
 
 
 def _wrong_file(option: str, path: str) -> str:

@@ -39,28 +39,17 @@ def _over(storage: Any, dtype: Any, offset: int, size: Any, stride: Any) -> Any:
 
 
 def _rebuild_tensor_v2(
-    storage: Any,
-    storage_offset: Any,
-    size: Any,
-    stride: Any,
-    requires_grad: bool,
-    backward_hooks: Any,
+    storage: Any, storage_offset: Any, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any,
     metadata: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     tensor = _rebuild_tensor(storage, storage_offset, size, stride)
     return _finished(tensor, requires_grad, metadata)
 
 
 def _rebuild_tensor_v3(
-    storage: Any,
-    storage_offset: Any,
-    size: Any,
-    stride: Any,
-    requires_grad: bool,
-    backward_hooks: Any,
-    dtype: Any,
+    storage: Any, storage_offset: Any, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, dtype: Any,
     metadata: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     if not isinstance(storage, TypedStorage) or not isinstance(dtype, penlight.dtype):
         raise UnpicklingError(f"expected a storage and a dtype, but got {type(storage)} and {type(dtype)}")
     return _finished(_over(storage, dtype, storage_offset, _sizes(size), _sizes(stride)), requires_grad, metadata)

@@ -37,26 +37,11 @@ if TYPE_CHECKING:
     from .variable import Variable as Variable
 
 __all__ = [
-    "Function",
-    "Variable",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "enforce_grad_layout_policy",
-    "grad",
-    "grad_mode",
-    "gradcheck",
-    "gradgradcheck",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_multithreading_enabled",
-    "is_view_replay_enabled",
-    "no_grad",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad",
+    "grad_mode", "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled", "is_multithreading_enabled",
+    "is_view_replay_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
     "variable",
-]
+]  # fmt: skip
 
 # Lazy imports: the module that defines each name.
 _LAZY = {
@@ -111,13 +96,9 @@ def __dir__() -> list[str]:
 
 
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
-) -> None:
+    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+    grad_variables: Any = None, inputs: Any = None,
+) -> None:  # fmt: skip
     """Compute gradients of tensors and add them into the `.grad` of the leaves (or of `inputs` only).
 
     >>> x = torch.ones(2, requires_grad=True)
@@ -128,16 +109,10 @@ def backward(
 
 
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    only_inputs: bool = True,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
+    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+    only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, ...]:  # fmt: skip
     """The gradients of outputs with respect to inputs, returned instead of accumulated.
 
     >>> x = torch.tensor(3.0, requires_grad=True)

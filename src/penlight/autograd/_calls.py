@@ -70,16 +70,9 @@ def backward(
 
 
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any,
-    retain_graph: bool | None,
-    create_graph: bool,
-    only_inputs: bool,
-    allow_unused: bool | None,
-    is_grads_batched: bool,
-    materialize_grads: bool,
-) -> tuple[Any, ...]:
+    outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, create_graph: bool, only_inputs: bool,
+    allow_unused: bool | None, is_grads_batched: bool, materialize_grads: bool,
+) -> tuple[Any, ...]:  # fmt: skip
     """`torch.autograd.grad`."""
     if materialize_grads and allow_unused is False:
         raise ValueError(

@@ -45,12 +45,9 @@ def finish(tensors: Sequence[Any], create_graph: bool) -> tuple[Any, ...]:
 
 
 def gradients(
-    outputs: Sequence[Any],
-    inputs: Sequence[Tensor],
-    vector: Sequence[Any] | None,
-    create_graph: bool,
+    outputs: Sequence[Any], inputs: Sequence[Tensor], vector: Sequence[Any] | None, create_graph: bool,
     keep: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Any, ...]:  # fmt: skip
     """`autograd.grad` that skips outputs without a graph and returns None for inputs without a gradient."""
     if vector is None:
         vector = (None,) * len(outputs)

@@ -15,13 +15,7 @@ from ..random import rand, randn_like
 from ..tensor import Tensor, wrap
 from . import grad as differentiate
 from ._gradcheck_jacobians import forward_ad, inputs_with_grad
-from .gradcheck import (
-    FAILED_BATCHED_GRAD_MSG,
-    FAILED_BATCHED_GRAD_MSG_FWD_AD,
-    GradcheckError,
-    as_tuple,
-    differentiable,
-)
+from .gradcheck import FAILED_BATCHED_GRAD_MSG, FAILED_BATCHED_GRAD_MSG_FWD_AD, GradcheckError, as_tuple, differentiable
 from .modes import sequence
 from .node import Node
 from .views import edge_of
@@ -35,7 +29,7 @@ def check_inputs(inputs: Sequence[Any]) -> None:
         if tensor.dtype not in (dtypes.float64, dtypes.complex128):
             warn_user(
                 f"Input #{index} requires gradient and is not a double precision floating point or complex. This check will "
-                "likely fail if all the inputs are not of double precision floating point or complex. ",
+                "likely fail if all the inputs are not of double precision floating point or complex. "
             )
         if tensor.layout is strided and not all(
             stride > 0 or size <= 1 for stride, size in zip(tensor.stride(), tensor.shape)
@@ -140,7 +134,7 @@ def _warn_undefined() -> None:
     warn_user(
         "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
         "existing callers of this function. If this is true for you, you can call this function with "
-        '"check_undefined_grad=False" to disable the feature',
+        '"check_undefined_grad=False" to disable the feature'
     )
 
 

@@ -68,13 +68,9 @@ def _check_same_kind(a: Any, b: Any, eps: float, index: Any) -> None:
 
 
 def numerical_jacobian(
-    fn: Callable[..., Any],
-    inputs: Sequence[Any],
-    outputs: Sequence[Any],
-    target: Tensor,
-    eps: float,
+    fn: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any], target: Tensor, eps: float,
     forward: bool = False,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, ...]:  # fmt: skip
     """The Jacobian of each output with respect to `target`, one of the inputs, by central differences."""
     if not forward and any(o.is_complex() for o in floating(outputs)):
         raise ValueError(
@@ -417,16 +413,9 @@ def _backward_products(inputs: Any, output: Tensor, v: Any, us: list[Any], setti
 
 
 def _in_full(
-    func: Callable[..., Any],
-    inputs: Any,
-    func_out: Any,
-    outputs: Any,
-    i: int,
-    j: int,
-    nr: int,
-    settings: Settings,
+    func: Callable[..., Any], inputs: Any, func_out: Any, outputs: Any, i: int, j: int, nr: int, settings: Settings,
     part: Part,
-) -> str:
+) -> str:  # fmt: skip
     """The full comparison of slow mode, for the error message when fast mode fails."""
     target = inputs_with_grad(inputs)[i]
     numerical = numerical_jacobian(func, inputs, func_out, target, settings.eps, part.forward)[nr]

@@ -34,14 +34,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "BackwardCFunction",
-    "Function",
-    "FunctionCtx",
-    "FunctionMeta",
-    "InplaceFunction",
-    "NestedIOFunction",
+    "BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "NestedIOFunction",
     "once_differentiable",
-]
+]  # fmt: skip
 
 
 # ----- What `ctx` offers inside of a custom Function ------------------------------------------------------------------

@@ -56,12 +56,9 @@ def _called(func: Callable[..., Any], inputs: tuple[Any, ...], name: str, strict
 
 
 def vjp(
-    func: Callable[..., Any],
-    inputs: Tensors,
-    v: Tensors | None = None,
-    create_graph: bool = False,
+    func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """The outputs of a function, and the product of a vector with its Jacobian.
 
     >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 3.0]), torch.ones(2))
@@ -106,12 +103,9 @@ def _given_vector(
 
 
 def jvp(
-    func: Callable[..., Any],
-    inputs: Tensors,
-    v: Tensors | None = None,
-    create_graph: bool = False,
+    func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """The outputs of a function, and its Jacobian times a vector.
 
     >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 3.0]), torch.tensor([1.0, 10.0]))
@@ -144,13 +138,9 @@ def _zeros_with_grad(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def jacobian(
-    func: Callable[..., Any],
-    inputs: Tensors,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    strategy: str = "reverse-mode",
-) -> Any:
+    func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False,
+    vectorize: bool = False, strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
     """The Jacobian of a function: the shape of each output followed by the shape of each input.
 
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 3.0]))
@@ -272,13 +262,9 @@ def _tangent(dual: Any) -> Tensor:
 
 
 def hessian(
-    func: Callable[..., Any],
-    inputs: Tensors,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+    func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False,
+    vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
     """The Hessian of a scalar-valued function.
 
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
@@ -310,12 +296,9 @@ def hessian(
 
 
 def vhp(
-    func: Callable[..., Any],
-    inputs: Tensors,
-    v: Tensors | None = None,
-    create_graph: bool = False,
+    func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """The output of a scalar-valued function, and the product of a vector with its Hessian.
 
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
@@ -325,12 +308,9 @@ def vhp(
 
 
 def hvp(
-    func: Callable[..., Any],
-    inputs: Tensors,
-    v: Tensors | None = None,
-    create_graph: bool = False,
+    func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """The output of a scalar-valued function, and the product of its Hessian with a vector.
 
     `vhp` computes the same (the Hessian is symmetric), faster.

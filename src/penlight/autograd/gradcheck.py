@@ -20,13 +20,9 @@ _gradcheck_checks = lazy_import(globals(), "_gradcheck_checks", "._gradcheck_che
 
 
 __all__ = [
-    "GradcheckError",
-    "get_analytical_jacobian",
-    "get_numerical_jacobian",
-    "get_numerical_jacobian_wrt_specific_input",
-    "gradcheck",
-    "gradgradcheck",
-]
+    "GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input",
+    "gradcheck", "gradgradcheck",
+]  # fmt: skip
 
 
 FAILED_NONDET_MSG = """

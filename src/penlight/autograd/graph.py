@@ -30,20 +30,11 @@ _engine = lazy_import(globals(), "_engine", ".engine")
 
 
 __all__ = [
-    "GradientEdge",
-    "Node",
-    "allow_mutation_on_saved_tensors",
-    "disable_saved_tensors_hooks",
-    "get_gradient_edge",
-    "increment_version",
-    "node_creation_hook",
-    "region_activation_memory_budget",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-    "set_override_stale_capture_stream",
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "node_creation_hook", "region_activation_memory_budget", "register_multi_grad_hook",
+    "save_on_cpu", "saved_tensors_hooks", "set_override_stale_capture_stream",
     "set_warn_on_accumulate_grad_stream_mismatch",
-]
+]  # fmt: skip
 
 # ----- Edges -----------------------------------------------------------------------------------------------------------------------
 
@@ -237,11 +228,9 @@ _MultiHandle.__module__ = "penlight.autograd.graph"
 
 
 def register_multi_grad_hook(
-    tensors: Sequence[Tensor],
-    fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None],
-    *,
+    tensors: Sequence[Tensor], fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None], *,
     mode: Literal["all", "any"] = "all",
-) -> RemovableHandle:
+) -> RemovableHandle:  # fmt: skip
     """Call `fn` in each backward pass, once the gradients of all these tensors are available, or once the first is.
 
     With mode "all" it receives a list with a gradient for each tensor, None for those that the pass does not reach; with "any", the first gradient.

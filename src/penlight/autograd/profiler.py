@@ -34,24 +34,10 @@ from .profiler_util import (
 )
 
 __all__ = [
-    "MEMORY_EVENT_NAME",
-    "OUT_OF_MEMORY_EVENT_NAME",
-    "DeviceType",
-    "EnforceUnique",
-    "EventList",
-    "FunctionEvent",
-    "KinetoStepTracker",
-    "MemRecordsAcc",
-    "ProfilerActivity",
-    "ProfilerState",
-    "emit_itt",
-    "emit_nvtx",
-    "kineto_available",
-    "load_nvprof",
-    "parse_nvprof_trace",
-    "profile",
-    "record_function",
-]
+    "MEMORY_EVENT_NAME", "OUT_OF_MEMORY_EVENT_NAME", "DeviceType", "EnforceUnique", "EventList", "FunctionEvent",
+    "KinetoStepTracker", "MemRecordsAcc", "ProfilerActivity", "ProfilerState", "emit_itt", "emit_nvtx",
+    "kineto_available", "load_nvprof", "parse_nvprof_trace", "profile", "record_function",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 

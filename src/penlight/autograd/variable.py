@@ -44,9 +44,7 @@ class Variable(metaclass=VariableMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False, *, name: Any = None) -> Any:
         if volatile:
-            warn_user(
-                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-            )
+            warn_user("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
         if data is None:
             data = empty(0)
         if not isinstance(data, Tensor):

@@ -141,10 +141,7 @@ def history_first(*tensors: Any) -> None:
 
 def _window(view: Tensor, source: Tensor) -> Any:
     """A function that takes the strided window `view` of any tensor laid out like `source`."""
-    part, memory = (
-        _conjugates.memory_of(view),
-        _conjugates.memory_of(source),
-    )  # derived attributes are rarely needed
+    part, memory = (_conjugates.memory_of(view), _conjugates.memory_of(source))  # derived attributes are rarely needed
 
     def take(tensor: Tensor) -> Tensor:
         from ..tensor import wrap

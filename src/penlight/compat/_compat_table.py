@@ -363,8 +363,7 @@ TABLE = {
     ),
     "backends.python_native": Row(_SWITCHES, settable=True),
     "backends.quantized": Row(
-        "The engines of quantised arithmetic: there is none.",
-        values={"engine": "none", "supported_engines": ["none"]},
+        "The engines of quantised arithmetic: there is none.", values={"engine": "none", "supported_engines": ["none"]}
     ),
     "compiler.config": Row(_SWITCHES, settable=True),
     "cpu.amp": Row(
@@ -440,8 +439,7 @@ TABLE = {
         },
     ),
     "monitor": Row(
-        "Events for monitors.",
-        refuses=("Penlight reports no events.", "Use logging, or torch.utils.tensorboard."),
+        "Events for monitors.", refuses=("Penlight reports no events.", "Use logging, or torch.utils.tensorboard.")
     ),
     "mps": Row(
         "Apple's GPU, which is not here.",
@@ -466,7 +464,7 @@ TABLE = {
         "Flexible attention: the names exist so that programs can import them.",
         values={"_DEFAULT_SPARSE_BLOCK_SIZE": 128},
         refused={
-            _FLEX: "AuxRequest BlockMask and_masks create_block_mask create_mask flex_attention noop_mask or_masks",
+            _FLEX: "AuxRequest BlockMask and_masks create_block_mask create_mask flex_attention noop_mask or_masks"
         },
     ),
     "multiprocessing.reductions": Row(

@@ -21,19 +21,9 @@ from penlight.version import __version__ as __version__
 _tree = lazy_import(globals(), "_tree", "penlight.utils._pytree")
 
 __all__ = [
-    "combine_state_for_ensemble",
-    "functionalize",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "make_functional",
-    "make_functional_with_buffers",
-    "vjp",
-    "vmap",
-]
+    "combine_state_for_ensemble", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+    "make_functional", "make_functional_with_buffers", "vjp", "vmap",
+]  # fmt: skip
 
 
 def _warn(name: str, instead: str) -> None:

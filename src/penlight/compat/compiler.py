@@ -24,16 +24,10 @@ __path__: list[str] = []  # `compiler.config` is a row of the table
 
 
 def compile(
-    model: Callable[..., Any] | None = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    disable: bool = False,
-    **more: Any,
-) -> Any:
+    model: Callable[..., Any] | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor", mode: str | None = None, options: dict[str, Any] | None = None,
+    disable: bool = False, **more: Any,
+) -> Any:  # fmt: skip
     """Return the function itself, or a wrapper of the module, as in PyTorch: Penlight does not compile. Also a decorator, with and without
     arguments.
 

@@ -32,13 +32,9 @@ _batched = lazy_import(globals(), "_batched", "..func.batched")
 
 
 def tensor(
-    data: Any,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: Any = None,
-    requires_grad: bool = False,
+    data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A new leaf tensor with a copy of the data: scalars, nested lists, an array.
 
     >>> torch.tensor([[1, 2], [3, 4]], dtype=torch.float32)
@@ -257,13 +253,9 @@ def _size(args: tuple[Any, ...], name: str) -> tuple[int, ...]:
 
 def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
     def make(
-        *size: Any,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-        out: Tensor | None = None,
+        *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None,
         **more: Any,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         memory_format = None
         if more:
             if name == "empty":
@@ -329,15 +321,9 @@ empty.__doc__ = """An uninitialised tensor of a shape.
 
 
 def full(
-    size: Any,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    out: Any = None,
+    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None,
     **more: Any,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A tensor of a shape filled with one value, whose type determines the dtype.
 
     >>> torch.full((2,), 7)
@@ -386,15 +372,9 @@ def empty_strided(
 
 
 def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    out: Any = None,
-    **more: Any,
-) -> Tensor:
+    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    out: Any = None, **more: Any,
+) -> Tensor:  # fmt: skip
     """A matrix with ones on the diagonal and zeros elsewhere.
 
     >>> torch.eye(2)
@@ -447,15 +427,9 @@ def _plain(value: Any) -> Any:
 
 def _like(name: str, fill: Any) -> Callable[..., Tensor]:
     def make(
-        input: Tensor,
-        *,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-        layout: Any = None,
-        memory_format: Any = None,
-        pin_memory: bool = False,
-    ) -> Tensor:
+        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None,
+        memory_format: Any = None, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
         if layout is not None:
             _accept(name, {"layout": layout})
         if dtype is not None:
@@ -495,15 +469,9 @@ empty_like.__doc__ = documented(
 
 
 def full_like(
-    input: Tensor,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-    **more: Any,
-) -> Tensor:
+    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    memory_format: Any = None, **more: Any,
+) -> Tensor:  # fmt: skip
     """A tensor of one value, in another tensor's shape and dtype.
 
     >>> torch.full_like(torch.zeros(2), 3)

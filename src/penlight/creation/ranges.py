@@ -138,16 +138,9 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Ten
 
 
 def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    out: Any = None,
-    **more: Any,
-) -> Tensor:
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    out: Any = None, **more: Any,
+) -> Tensor:  # fmt: skip
     """`steps` evenly spaced values from `start` to `end`, both included.
 
     >>> torch.linspace(0, 1, 5)
@@ -242,17 +235,9 @@ def _exponents(start: float, end: float, steps: int, dtype: dtypes.dtype) -> np.
 
 
 def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    out: Any = None,
-    **more: Any,
-) -> Tensor:
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, out: Any = None, **more: Any,
+) -> Tensor:  # fmt: skip
     """`steps` values from base**start to base**end, evenly spaced on a logarithmic scale.
 
     >>> torch.logspace(0, 2, 3)

@@ -71,15 +71,9 @@ def _folder(checkpoint_id: Any, storage: FileSystemWriter | FileSystemReader | N
 
 
 def save(
-    state_dict: dict[str, Any],
-    *,
-    checkpoint_id: Any = None,
-    storage_writer: FileSystemWriter | None = None,
-    planner: Any = None,
-    process_group: Group = None,
-    no_dist: bool = False,
-    use_collectives: bool = True,
-) -> None:
+    state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: FileSystemWriter | None = None,
+    planner: Any = None, process_group: Group = None, no_dist: bool = False, use_collectives: bool = True,
+) -> None:  # fmt: skip
     """Save a state dict to a folder. Every rank calls it and writes a part. See Note [Checkpoints in parts].
 
     Args:
@@ -125,14 +119,9 @@ def save(
 
 
 def load(
-    state_dict: dict[str, Any],
-    *,
-    checkpoint_id: Any = None,
-    storage_reader: FileSystemReader | None = None,
-    planner: Any = None,
-    process_group: Group = None,
-    no_dist: bool = False,
-) -> None:
+    state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reader: FileSystemReader | None = None,
+    planner: Any = None, process_group: Group = None, no_dist: bool = False,
+) -> None:  # fmt: skip
     """Load a state dict in place from a folder that `save` wrote with any number of ranks.
 
     Args:

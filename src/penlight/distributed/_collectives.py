@@ -71,10 +71,7 @@ def _waited(works: Sequence[Work | None], async_op: bool) -> Work | None:
 
 
 def _deprecated(old: str, new: str) -> None:
-    warn_user(
-        f"`torch.distributed.{old}` is deprecated. Please use `torch.distributed.{new}` instead.",
-        FutureWarning,
-    )
+    warn_user(f"`torch.distributed.{old}` is deprecated. Please use `torch.distributed.{new}` instead.", FutureWarning)
 
 
 @example_in_group("x = torch.ones(2); dist.all_reduce(x); x", "tensor([1., 1.])")
@@ -141,13 +138,9 @@ def broadcast(
 
 @example_in_group("x = torch.ones(2); dist.reduce(x, dst=0, op=dist.ReduceOp.MAX); x", "tensor([1., 1.])")
 def reduce(
-    tensor: Tensor,
-    dst: Rank = None,
-    op: Any = ReduceOp.SUM,
-    group: Group = None,
-    async_op: bool = False,
+    tensor: Tensor, dst: Rank = None, op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False,
     group_dst: Rank = None,
-) -> Work | None:
+) -> Work | None:  # fmt: skip
     """Reduce the tensors of all ranks into that of rank `dst`; the others are unchanged.
 
     Args:
@@ -200,11 +193,9 @@ def all_gather(
     "parts = [[torch.empty(2)]]; dist.all_gather_coalesced(parts, [torch.ones(2)]); parts", "[[tensor([1., 1.])]]"
 )
 def all_gather_coalesced(
-    output_tensor_lists: Sequence[Sequence[Tensor]],
-    input_tensor_list: Sequence[Tensor],
-    group: Group = None,
+    output_tensor_lists: Sequence[Sequence[Tensor]], input_tensor_list: Sequence[Tensor], group: Group = None,
     async_op: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """`all_gather` of several tensors; `output_tensor_lists` has one list per rank.
 
     Args:
@@ -277,13 +268,9 @@ def all_gather_into_tensor(
 
 @example_in_group("parts = [torch.empty(2)]; dist.gather(torch.ones(2), parts, dst=0); parts", "[tensor([1., 1.])]")
 def gather(
-    tensor: Tensor,
-    gather_list: Sequence[Tensor] | None = None,
-    dst: Rank = None,
-    group: Group = None,
-    async_op: bool = False,
-    group_dst: Rank = None,
-) -> Work | None:
+    tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: Rank = None, group: Group = None,
+    async_op: bool = False, group_dst: Rank = None,
+) -> Work | None:  # fmt: skip
     """Collect the tensors of all ranks on rank `dst`.
 
     Args:
@@ -312,13 +299,9 @@ def gather(
 
 @example_in_group("x = torch.empty(2); dist.scatter(x, [torch.ones(2)], src=0); x", "tensor([1., 1.])")
 def scatter(
-    tensor: Tensor,
-    scatter_list: Sequence[Tensor] | None = None,
-    src: Rank = None,
-    group: Group = None,
-    async_op: bool = False,
-    group_src: Rank = None,
-) -> Work | None:
+    tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: Rank = None, group: Group = None,
+    async_op: bool = False, group_src: Rank = None,
+) -> Work | None:  # fmt: skip
     """Distribute the tensors of rank `src`, one to each rank.
 
     Args:
@@ -434,11 +417,9 @@ def reduce_scatter_tensor(
 
 @example_in_group("parts = [torch.empty(2)]; dist.all_to_all(parts, [torch.ones(2)]); parts", "[tensor([1., 1.])]")
 def all_to_all(
-    output_tensor_list: Sequence[Tensor],
-    input_tensor_list: Sequence[Tensor],
-    group: Group = None,
+    output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Group = None,
     async_op: bool = False,
-) -> Work | None:
+) -> Work | None:  # fmt: skip
     """Send one tensor to each rank, and receive one from each. Sizes may differ between pairs if both sides know them.
 
     Args:
@@ -499,13 +480,9 @@ def _all_to_all(
 
 @example_in_group("x = torch.empty(2); dist.all_to_all_single(x, torch.ones(2)); x", "tensor([1., 1.])")
 def all_to_all_single(
-    output: Tensor,
-    input: Tensor,
-    output_split_sizes: Sequence[int] | None = None,
-    input_split_sizes: Sequence[int] | None = None,
-    group: Group = None,
-    async_op: bool = False,
-) -> Work | None:
+    output: Tensor, input: Tensor, output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None, group: Group = None, async_op: bool = False,
+) -> Work | None:  # fmt: skip
     """Split a tensor along its first dimension, send one piece to each rank, and join the received pieces.
 
     Args:

@@ -298,17 +298,10 @@ class ProcessGroup:
         return self._backend
 
     def _begin(
-        self,
-        name: str,
-        start: Callable[[], Request],
-        *,
-        same: Sequence[Any] | None,
-        finish: Callable[[], None] | None = None,
-        result: Any = (),
-        size: int = 0,
-        peers: frozenset[int] | None = None,
+        self, name: str, start: Callable[[], Request], *, same: Sequence[Any] | None,
+        finish: Callable[[], None] | None = None, result: Any = (), size: int = 0, peers: frozenset[int] | None = None,
         after: Work | None = None,
-    ) -> Work:
+    ) -> Work:  # fmt: skip
         """Start an operation.
 
         Args:
@@ -455,9 +448,7 @@ class _Groups:
     def member(self, group: Any, name: str) -> ProcessGroup | None:
         """As `find`, but None with a warning if this rank is not in the group."""
         if group == NOT_MEMBER:
-            warn_user(
-                f"Running {name} on global rank {get_rank()} which does not belong to the given group.",
-            )
+            warn_user(f"Running {name} on global rank {get_rank()} which does not belong to the given group.")
             return None
         return self.find(group)
 

@@ -129,14 +129,9 @@ class P2POp:
     """
 
     def __init__(
-        self,
-        op: Callable[..., Any],
-        tensor: Tensor,
-        peer: Rank = None,
-        group: Group = None,
-        tag: int = 0,
+        self, op: Callable[..., Any], tensor: Tensor, peer: Rank = None, group: Group = None, tag: int = 0,
         group_peer: Rank = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if op not in (isend, irecv):
             raise ValueError(
                 "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "

@@ -113,12 +113,9 @@ def broadcast_object_list(
     'objects = [None]; dist.scatter_object_list(objects, [{"loss": 0.5}], src=0); objects', "[{'loss': 0.5}]"
 )
 def scatter_object_list(
-    scatter_object_output_list: list[Any],
-    scatter_object_input_list: list[Any] | None = None,
-    src: Rank = None,
-    group: Group = None,
-    group_src: Rank = None,
-) -> None:
+    scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None, src: Rank = None,
+    group: Group = None, group_src: Rank = None,
+) -> None:  # fmt: skip
     """Distribute the objects of rank `src`, one to each rank.
 
     Args:
@@ -148,13 +145,9 @@ def scatter_object_list(
 
 @example_in_group('if dist.get_world_size() == 2 and dist.get_rank() == 0: dist.send_object_list(["a", 1], dst=1)')
 def send_object_list(
-    object_list: list[Any],
-    dst: Rank = None,
-    group: Group = None,
-    device: Any = None,
-    group_dst: Rank = None,
+    object_list: list[Any], dst: Rank = None, group: Group = None, device: Any = None, group_dst: Rank = None,
     use_batch: bool = False,
-) -> None:
+) -> None:  # fmt: skip
     """Send objects to another rank, which calls `recv_object_list` with a list of the same length.
 
     Args:
@@ -171,13 +164,9 @@ def send_object_list(
 
 @example_in_group("if dist.get_world_size() == 2 and dist.get_rank() == 1: dist.recv_object_list([None, None], src=0)")
 def recv_object_list(
-    object_list: list[Any],
-    src: Rank = None,
-    group: Group = None,
-    device: Any = None,
-    group_src: Rank = None,
+    object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None,
     use_batch: bool = False,
-) -> int:
+) -> int:  # fmt: skip
     """Receive objects from another rank into a list.
 
     Args:

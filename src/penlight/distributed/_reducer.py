@@ -111,14 +111,9 @@ class Reducer:
     """Averages the gradients of parameters over the ranks of a group, in each backward pass that follows `expect`."""
 
     def __init__(
-        self,
-        parameters: Sequence[Tensor],
-        group: ProcessGroup,
-        limit: int,
-        as_views: bool,
-        find_unused: bool,
+        self, parameters: Sequence[Tensor], group: ProcessGroup, limit: int, as_views: bool, find_unused: bool,
         static: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.parameters, self.group = list(parameters), group._apart()
         self.as_views, self.find_unused, self.static = as_views, find_unused, static
         self.divisor = group.size()

@@ -290,15 +290,10 @@ def destroy_process_group(group: Group = None) -> None:
 
 @example_in_group("dist.new_group([0]).size()", "1")
 def new_group(
-    ranks: Sequence[int] | None = None,
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    use_local_synchronization: bool = False,
-    group_desc: str | None = None,
-    device_id: Any = None,
-    sort_ranks: bool = True,
-) -> Any:
+    ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None,
+    pg_options: Any = None, use_local_synchronization: bool = False, group_desc: str | None = None,
+    device_id: Any = None, sort_ranks: bool = True,
+) -> Any:  # fmt: skip
     """Create a group of some of the ranks. All ranks call it, including those outside the group.
 
     Args:
@@ -353,13 +348,9 @@ def _meet(world: ProcessGroup, ranks: Sequence[int]) -> None:
 
 @example_in_group("own, every = dist.new_subgroups(group_size=1); own.size(), len(every)", "(1, 1)")
 def new_subgroups(
-    group_size: int | None = None,
-    group: Group = None,
-    timeout: timedelta | None = None,
-    backend: Any = None,
-    pg_options: Any = None,
-    group_desc: str | None = None,
-) -> tuple[Any, list[Any]]:
+    group_size: int | None = None, group: Group = None, timeout: timedelta | None = None, backend: Any = None,
+    pg_options: Any = None, group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:  # fmt: skip
     """Create groups of consecutive ranks.
 
     Args:

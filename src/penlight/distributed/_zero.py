@@ -35,14 +35,9 @@ class ZeroRedundancyOptimizer(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Any,
-        optimizer_class: type[Optimizer],
-        process_group: Group = None,
-        parameters_as_bucket_view: bool = False,
-        overlap_with_ddp: bool = False,
-        **defaults: Any,
-    ) -> None:
+        self, params: Any, optimizer_class: type[Optimizer], process_group: Group = None,
+        parameters_as_bucket_view: bool = False, overlap_with_ddp: bool = False, **defaults: Any,
+    ) -> None:  # fmt: skip
         if overlap_with_ddp:
             raise NotImplementedError("ZeroRedundancyOptimizer has no overlap_with_ddp in Penlight: leave it out")
         self.process_group = groups.find(process_group)

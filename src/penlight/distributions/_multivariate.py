@@ -278,9 +278,7 @@ class Wishart(_ByCovariance, ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event[-1] - 1}.")
         setattr(self, way, matrix.expand(tuple(batch) + (-1, -1)))
         if self.df.lt(event[-1]).any():
-            warn_user(
-                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
-            )
+            warn_user("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.")
         super().__init__(batch, event, validate_args=validate_args)
         self._unbroadcasted_scale_tril = _WAYS[way](matrix)
         self._dist_chi2 = self._chi2()

@@ -85,7 +85,7 @@ class Distribution:
             warn_user(
                 f"{self.__class__} does not define `arg_constraints`. "
                 "Please set `arg_constraints = {}` or initialize the distribution "
-                "with `validate_args=False` to turn off validation.",
+                "with `validate_args=False` to turn off validation."
             )
             return
         for name, constraint in wanted.items():
@@ -200,10 +200,7 @@ class Distribution:
     @example("torch.distributions.Normal(0.0, 1.0).sample((4,)).shape", "torch.Size([4])")
     def sample_n(self, n: int) -> Tensor:
         """Draws n samples (deprecated: `sample((n,))`)."""
-        warn_user(
-            "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.",
-            FutureWarning,
-        )
+        warn_user("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample(Size((n,)))
 
     @_without_formula
@@ -262,7 +259,7 @@ class Distribution:
         except NotImplementedError:
             warn_user(
                 f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
-                "distribution with `validate_args=False` to turn off validation.",
+                "distribution with `validate_args=False` to turn off validation."
             )
             return
         if not support.check(value).all():

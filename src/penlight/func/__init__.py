@@ -23,21 +23,9 @@ if TYPE_CHECKING:
     from .transforms import debug_unwrap, functionalize, grad, grad_and_value, jvp, linearize, vjp
 
 __all__ = [
-    "debug_unwrap",
-    "functional_call",
-    "functionalize",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "linearize",
-    "replace_all_batch_norm_modules_",
-    "stack_module_state",
-    "vjp",
-    "vmap",
-]
+    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+    "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+]  # fmt: skip
 
 # Lazy imports: the module that defines each name. (The core uses parts of this package.)
 _LAZY = {

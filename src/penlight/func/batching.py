@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from .._common.user_warnings import warn_user
+from .._common.user_warnings import warn_once
 from ..ops.machinery.arguments import broadcast_shape
+from ..ops.machinery.declare import OPS
 from ..ops.machinery.op import NUMBER, TENSOR, Op
 from ..ops.shape.joining import stack
 from ..ops.shape.slicing import _select
@@ -35,27 +36,25 @@ def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function `(level, *arguments)` as the batching rule of these ops."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+        def call(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
             return function(level, *arguments)
 
         for name in names:
-            RULES[name] = run
+            RULES[name] = call
         return function
 
     return decorate
 
 
+def run(name: str, *args: Any) -> Any:
+    """Run an op on physical tensors."""
+    return OPS[name].function(*args)
+
+
 def rule_for(op: Op) -> Rule:
     """The batching rule of an op. Modules with rules register them on import."""
     if op.batch is None:
-        from . import (  # noqa: F401
-            batching_dims,
-            batching_index,
-            batching_linalg,
-            batching_losses,
-            batching_nn,
-            batching_windows,
-        )
+        from . import batching_dims, batching_index, batching_linalg, batching_losses, batching_nn, batching_windows  # noqa: F401
 
         found = RULES.get(op.name)
         if found is None:
@@ -97,6 +96,11 @@ def _as_they_are(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> list[
 def elementwise(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     """An op on one tensor that acts on elements, or on the last dimensions, and so needs no change for a batch."""
     return op.function(*(level.value(a) for a in arguments))
+
+
+def together(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    """An op on tensors of which all get the batch: their other dimensions fit already."""
+    return op.function(*map(level.full, arguments))
 
 
 def aligned(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> list[Any]:
@@ -161,17 +165,13 @@ DYNAMIC = (
     "issue at https://github.com/pytorch/pytorch/issues if you need this feature."
 )
 
-_warned: set[str] = set()
-
 
 def loop(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     """Run an op sample by sample, and stack the results."""
-    if op.name not in _warned:
-        _warned.add(op.name)
-        warn_user(
-            "There is a performance drop because we have not yet implemented the batching rule for "
-            f"aten::{op.public}. It runs in a loop over the samples.",
-        )
+    warn_once(
+        "There is a performance drop because we have not yet implemented the batching rule for "
+        f"aten::{op.public}. It runs in a loop over the samples."
+    )
     return sample_by_sample(level, op, arguments)
 
 

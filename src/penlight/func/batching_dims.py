@@ -16,7 +16,7 @@ from ..kernels.lazy import lazy_import
 from ..ops import OPS, cat
 from ..ops.machinery.op import Op
 from ..ops.shape.strided import as_strided
-from .batching import RULES, elementwise, insert_dims, pointwise, rule
+from .batching import RULES, elementwise, insert_dims, pointwise, rule, run
 
 if TYPE_CHECKING:
     from .level import BatchLevel
@@ -31,7 +31,7 @@ def adapt(*names: str, **words: str) -> None:
     """Run ops on the batch with some arguments adapted. See Note [Adapted arguments]."""
     needs_dim = SHAPE not in words.values()
 
-    def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    def adapted(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
         values = list(arguments)
         tensor = arguments[0]
         bare = needs_dim and tensor.dim() == 0
@@ -52,7 +52,7 @@ def adapt(*names: str, **words: str) -> None:
         return result.reshape(level.size)
 
     for name in names:
-        RULES[name] = run
+        RULES[name] = adapted
 
 
 # ----- As they are --------------------------------------------------------------------------------------------------
@@ -96,12 +96,12 @@ def _unsqueeze(level: BatchLevel, input: Any, dim: int) -> Any:
 
 @rule("_transpose")
 def _transpose(level: BatchLevel, input: Any, dim0: int, dim1: int) -> Any:
-    return input._value.transpose(dim0 + 1, dim1 + 1) if input.dim() else OPS["_alias"].function(input._value)
+    return input._value.transpose(dim0 + 1, dim1 + 1) if input.dim() else run("_alias", input._value)
 
 
 @rule("_t")
 def _t(level: BatchLevel, input: Any) -> Any:
-    return input._value.transpose(1, 2) if input.dim() == 2 else OPS["_alias"].function(input._value)
+    return input._value.transpose(1, 2) if input.dim() == 2 else run("_alias", input._value)
 
 
 @rule("_permute")
@@ -116,7 +116,7 @@ def _squeeze_all(level: BatchLevel, input: Any) -> Any:
 
 @rule("_squeeze_dim")
 def _squeeze_dim(level: BatchLevel, input: Any, dim: int) -> Any:
-    return input._value.squeeze(dim + 1) if input.dim() else OPS["_alias"].function(input._value)
+    return input._value.squeeze(dim + 1) if input.dim() else run("_alias", input._value)
 
 
 @rule("_squeeze_dims")
@@ -126,26 +126,26 @@ def _squeeze_dims(level: BatchLevel, input: Any, dim: tuple[int, ...]) -> Any:
 
 @rule("_expand")
 def _expand(level: BatchLevel, input: Any, size: tuple[int, ...]) -> Any:
-    return OPS["_expand"].function(insert_dims(level, input, len(size)), (level.size, *size))
+    return run("_expand", insert_dims(level, input, len(size)), (level.size, *size))
 
 
 @rule("_repeat")
 def _repeat(level: BatchLevel, input: Any, repeats: tuple[int, ...]) -> Any:
-    return OPS["_repeat"].function(insert_dims(level, input, len(repeats)), (1, *repeats))
+    return run("_repeat", insert_dims(level, input, len(repeats)), (1, *repeats))
 
 
 @rule("_roll")
 def _roll(level: BatchLevel, input: Any, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
     value = input._value
     if dims:
-        return OPS["_roll"].function(value, shifts, tuple([d + 1 for d in dims]))
-    return OPS["_roll"].function(value.reshape(level.size, input.numel()), shifts, (1,)).reshape(value.shape)
+        return run("_roll", value, shifts, tuple([d + 1 for d in dims]))
+    return run("_roll", value.reshape(level.size, input.numel()), shifts, (1,)).reshape(value.shape)
 
 
 @rule("_unfold")
 def _unfold(level: BatchLevel, input: Any, dimension: int, size: int, step: int) -> Any:
     value = input._value if input.dim() else input._value.unsqueeze(1)
-    out = OPS["_unfold"].function(value, dimension + 1, size, step)
+    out = run("_unfold", value, dimension + 1, size, step)
     return out if input.dim() else out.squeeze(1)
 
 
@@ -155,7 +155,7 @@ def _unfold_backward(
 ) -> Any:
     if not shape:
         return input._value.sum(1)
-    return OPS["_unfold_backward"].function(input._value, (level.size, *shape), dimension + 1, size, step)
+    return run("_unfold_backward", input._value, (level.size, *shape), dimension + 1, size, step)
 
 
 def _triangles(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
@@ -171,8 +171,8 @@ RULES["tril"] = RULES["triu"] = _triangles
 def _view_dtype(level: BatchLevel, input: Any, dtype: Any) -> Any:
     value = input._value.contiguous()
     if input.dim():
-        return OPS["_view_dtype"].function(value, dtype)
-    return OPS["_view_dtype"].function(value.unsqueeze(1), dtype).squeeze(1)
+        return run("_view_dtype", value, dtype)
+    return run("_view_dtype", value.unsqueeze(1), dtype).squeeze(1)
 
 
 # ----- Over all of a sample -------------------------------------------------------------------------------------------
@@ -188,8 +188,8 @@ def _over_all_dims(name: str, along: str, *rest: Any) -> None:
     """An op over all elements of a sample, run as the op along dims over all but the batch."""
 
     @rule(name)
-    def run(level: BatchLevel, input: Any) -> Any:
-        return OPS[along].function(*_solid(input), *rest)
+    def over_all(level: BatchLevel, input: Any) -> Any:
+        return run(along, *_solid(input), *rest)
 
 
 _over_all_dims("_sum_all", "_sum_dims", False)
@@ -207,13 +207,13 @@ RULES["_median_all"] = RULES["_nanmedian_all"] = _medians
 
 def _extreme(name: str, along: str, public: str) -> None:
     @rule(name)
-    def run(level: BatchLevel, input: Any) -> Any:
+    def over_all(level: BatchLevel, input: Any) -> Any:
         if input.numel() == 0:
             raise RuntimeError(
                 f"{public}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
                 "'dim' argument."
             )
-        return OPS[along].function(*_solid(input), False)
+        return run(along, *_solid(input), False)
 
 
 _extreme("_max_all", "_amax", "max")
@@ -245,7 +245,7 @@ def _renorm(level: BatchLevel, input: Any, p: Any, dim: int, maxnorm: Any) -> An
     """Slices of all samples side by side: each is renormalised separately."""
     parts = input._value.movedim(dim + 1, 1)
     flat = parts.reshape(level.size * parts.shape[1], *parts.shape[2:])
-    return OPS["_renorm"].function(flat, p, 0, maxnorm).reshape(parts.shape).movedim(1, dim + 1).contiguous()
+    return run("_renorm", flat, p, 0, maxnorm).reshape(parts.shape).movedim(1, dim + 1).contiguous()
 
 
 @rule("_vector_norm")
@@ -253,7 +253,7 @@ def _vector_norm(level: BatchLevel, input: Any, ord: Any, dim: Any, keepdim: boo
     value, dims = _solid(input)
     if dim is not None and input.dim():
         dims = tuple([d + 1 for d in dim])
-    out = OPS["_vector_norm"].function(value, ord, dims, keepdim)
+    out = run("_vector_norm", value, ord, dims, keepdim)
     return out if input.dim() else out.reshape(level.size)
 
 
@@ -263,12 +263,12 @@ def _vector_norm(level: BatchLevel, input: Any, ord: Any, dim: Any, keepdim: boo
 @rule("_cat_list")
 def _cat_list(level: BatchLevel, tensors: Any, dim: int, tensors_shapes: Any, tensors_dtypes: Any) -> Any:
     shapes = tuple([(level.size, *s) for s in tensors_shapes])
-    return OPS["_cat_list"].function(tuple([level.full(t) for t in tensors]), dim + 1, shapes, tensors_dtypes)
+    return run("_cat_list", tuple([level.full(t) for t in tensors]), dim + 1, shapes, tensors_dtypes)
 
 
 @rule("_stack_list")
 def _stack_list(level: BatchLevel, tensors: Any, dim: int, tensors_dtypes: Any) -> Any:
-    return OPS["_stack_list"].function(tuple([level.full(t) for t in tensors]), dim + 1, tensors_dtypes)
+    return run("_stack_list", tuple([level.full(t) for t in tensors]), dim + 1, tensors_dtypes)
 
 
 @rule("_stack_one")
@@ -296,7 +296,7 @@ def _in_format_copy(level: BatchLevel, input: Any, contiguous: Any) -> Any:
 
 @rule("_shared_log_softmax")
 def _shared_log_softmax(level: BatchLevel, input: Any, dim: int, shared: Any) -> Any:
-    return OPS["_log_softmax"].function(input._value, dim + 1)
+    return run("_log_softmax", input._value, dim + 1)
 
 
 def _view_scatter(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
@@ -355,8 +355,13 @@ def _reach(size: Any, stride: Any, offset: int) -> tuple[int, int]:
 def _as_strided_scatter(level: BatchLevel, input: Any, src: Any, size: Any, stride: Any, storage_offset: int) -> Any:
     """Works on a copy in which the samples are contiguous, one after the other."""
     _check_window(input.numel(), size, stride, storage_offset)
-    return OPS["_as_strided_scatter"].function(
-        level.full(input), level.full(src), (level.size, *size), (input.numel(), *stride), storage_offset
+    return run(
+        "_as_strided_scatter",
+        level.full(input),
+        level.full(src),
+        (level.size, *size),
+        (input.numel(), *stride),
+        storage_offset,
     )
 
 

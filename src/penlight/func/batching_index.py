@@ -22,14 +22,10 @@ from ..ops.machinery.op import Op
 from ..ops.reduce.counting import _searchsorted
 from ..tensor import Tensor, wrap as plain_tensor
 from .batched import physical
-from .batching import DYNAMIC, RULES, insert_dims, rule
+from .batching import DYNAMIC, RULES, insert_dims, rule, run
 
 if TYPE_CHECKING:
     from .level import BatchLevel
-
-
-def _run(name: str, *args: Any) -> Any:
-    return OPS[name].function(*args)
 
 
 def _inverse(order: Sequence[int]) -> list[int]:
@@ -101,15 +97,15 @@ def index(level: BatchLevel, input: Any, indices: Sequence[Any]) -> Any:
     _check(indices, input.shape)
     if level.has(input):
         positions, order = _placed(level, input.dim(), indices)
-        return _ordered(_run("_index", input._value, positions), order)
-    out = _run("_index", input, tuple(_aligned(level, indices)))
+        return _ordered(run("_index", input._value, positions), order)
+    out = run("_index", input, tuple(_aligned(level, indices)))
     return out.movedim(_first(indices), 0).contiguous() if _adjacent(indices) and _first(indices) else out
 
 
 @rule("_index_backward")
 def index_backward(level: BatchLevel, input: Any, shape: tuple[int, ...], indices: Sequence[Any]) -> Any:
     positions, order = _placed(level, len(shape), indices)
-    return _run("_index_backward", _ordered(level.full(input), _inverse(order)), (level.size, *shape), positions)
+    return run("_index_backward", _ordered(level.full(input), _inverse(order)), (level.size, *shape), positions)
 
 
 @rule("_index_put")
@@ -121,7 +117,7 @@ def index_put(level: BatchLevel, input: Any, indices: Sequence[Any], values: Any
         given = insert_dims(level, values, ndim)
     else:
         given = values.reshape(*(1,) * (ndim + 1 - values.dim()), *values.shape)
-    return _run("_index_put", level.full(input), positions, _ordered(given, _inverse(order)), accumulate)
+    return run("_index_put", level.full(input), positions, _ordered(given, _inverse(order)), accumulate)
 
 
 # ----- Along a dimension --------------------------------------------------------------------------------------------
@@ -135,14 +131,14 @@ def _solid(level: BatchLevel, tensor: Any) -> Any:
 
 @rule("_gather")
 def gather(level: BatchLevel, input: Any, dim: int, index: Any) -> Any:
-    out = _run("_gather", _solid(level, input), dim + 1, _solid(level, index))
+    out = run("_gather", _solid(level, input), dim + 1, _solid(level, index))
     return out.reshape(level.size, *index.shape)
 
 
 @rule("_gather_backward")
 def gather_backward(level: BatchLevel, input: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
     solid = (level.size, *(shape or (1,)))
-    out = _run("_gather_backward", _solid(level, input), solid, dim + 1, _solid(level, index))
+    out = run("_gather_backward", _solid(level, input), solid, dim + 1, _solid(level, index))
     return out.reshape(level.size, *shape)
 
 
@@ -168,7 +164,7 @@ def index_select(level: BatchLevel, input: Any, dim: int, index: Any) -> Any:
         _refuse_negative(index)
         out = globals()["index"](level, _vector(input), (*(None,) * dim, _vector(index)))
     else:
-        out = _run("_index_select", _solid(level, input), dim + 1, index)
+        out = run("_index_select", _solid(level, input), dim + 1, index)
     return out if input.dim() else out.reshape(level.size)
 
 
@@ -181,7 +177,7 @@ def masked_select(level: BatchLevel, input: Any, mask: Any) -> Any:
             "need this feature. Where the shape need not change, use torch.where(mask, a, b)."
         )
     wide = insert_dims(level, input, mask.dim()).expand(level.size, *mask.shape)
-    return _run("_index", wide, (None, *mask.nonzero(as_tuple=True)))
+    return run("_index", wide, (None, *mask.nonzero(as_tuple=True)))
 
 
 def _vector(tensor: Any) -> Any:
@@ -194,7 +190,7 @@ def index_select_backward(level: BatchLevel, input: Any, shape: tuple[int, ...],
     if level.has(index):
         out = index_backward(level, _vector(input), solid, (*(None,) * dim, _vector(index)))
     else:
-        out = _run("_index_select_backward", _solid(level, input), (level.size, *solid), dim + 1, index)
+        out = run("_index_select_backward", _solid(level, input), (level.size, *solid), dim + 1, index)
     return out.reshape(level.size, *shape)
 
 
@@ -205,7 +201,7 @@ def index_add(level: BatchLevel, input: Any, dim: int, index: Any, source: Any, 
         scaled = source if alpha == 1 else source * alpha
         out = index_put(level, _vector(input), (*(None,) * dim, index), _vector(scaled), True)
     else:
-        out = _run("_index_add", _solid(level, input), dim + 1, index, _solid(level, source), alpha)
+        out = run("_index_add", _solid(level, input), dim + 1, index, _solid(level, source), alpha)
     return out.reshape(level.size, *input.shape)
 
 
@@ -215,7 +211,7 @@ def index_copy(level: BatchLevel, input: Any, dim: int, index: Any, source: Any)
         _refuse_negative(index)
         out = index_put(level, _vector(input), (*(None,) * dim, index), _vector(source), False)
     else:
-        out = _run("_index_copy", _solid(level, input), dim + 1, index, _solid(level, source))
+        out = run("_index_copy", _solid(level, input), dim + 1, index, _solid(level, source))
     return out.reshape(level.size, *input.shape)
 
 
@@ -225,7 +221,7 @@ def index_fill(level: BatchLevel, input: Any, dim: int, index: Any, value: Any) 
         filler = input.new_full((), value) if not level.has(input) else input._value.new_full((), value)
         out = index_put(level, _vector(input), (*(None,) * dim, index), filler, False)
     else:
-        out = _run("_index_fill", _solid(level, input), dim + 1, index, value)
+        out = run("_index_fill", _solid(level, input), dim + 1, index, value)
     return out.reshape(level.size, *input.shape)
 
 
@@ -239,16 +235,16 @@ def _reduce(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     """`scatter_reduce` works like `scatter`. `index_reduce` runs directly if all samples share one index, else like `scatter`."""
     input, dim, index, source, *rest = arguments
     given = _solid(level, source)
-    run = op.function
-    if op.name == "_scatter_reduce":
+    name = op.name
+    if name == "_scatter_reduce":
         indices = _solid(level, index)
     elif level.has(index):
-        run, ones = OPS["_scatter_reduce"].function, [1] * given.dim()
+        name, ones = "_scatter_reduce", [1] * given.dim()
         ones[0], ones[dim + 1] = given.shape[0], given.shape[dim + 1]
         indices = index._value.reshape(ones).expand(given.shape)
     else:
         indices = index
-    return run(_solid(level, input), dim + 1, indices, given, *rest).reshape(level.size, *input.shape)
+    return run(name, _solid(level, input), dim + 1, indices, given, *rest).reshape(level.size, *input.shape)
 
 
 RULES["_scatter_reduce"] = RULES["_index_reduce"] = _reduce
@@ -291,7 +287,7 @@ def searchsorted(level: BatchLevel, sorted_sequence: Any, input: Any, right: boo
     op = OPS["_searchsorted"].function
     if not level.has(sorted_sequence) and sorted_sequence.dim() == 1 and not level.has(sorter):
         return op(sorted_sequence, input._value, right, int32, sorter)
-    rows, order = level.full(sorted_sequence), None if sorter is None else level.full(sorter)
+    rows, order = level.full(sorted_sequence), level.full(sorter)
     if sorted_sequence.dim() > 1:
         return op(rows, level.full(input), right, int32, order)
     values = level.full(input).reshape(level.size, input.numel())
@@ -302,7 +298,7 @@ def searchsorted(level: BatchLevel, sorted_sequence: Any, input: Any, right: boo
 def isin(level: BatchLevel, elements: Any, tests: Any, invert: bool) -> Any:
     """If all samples share one set, the op runs directly; otherwise elements are searched in each sample's sorted set."""
     if not level.has(tests):
-        return _run("_isin", elements._value, tests, invert)
+        return run("_isin", elements._value, tests, invert)
     values = level.full(elements).reshape(level.size, elements.numel())
     if not tests.numel():
         return (values != values if not invert else values == values).reshape(level.size, *elements.shape)
@@ -354,13 +350,13 @@ def masked_scatter_backward(level: BatchLevel, input: Any, mask: Any, sizes: tup
 def segment_reduce(level: BatchLevel, input: Any, owners: Any, parts: Any, shape: Any, *rest: Any) -> Any:
     """If all samples have the same segments, the batch becomes a last dimension. Otherwise each sample has its own segments."""
     if not level.has(owners) and not level.has(parts):
-        out = _run("_segment_reduce", input._value.movedim(0, -1), owners, parts, (*shape, level.size), *rest)
+        out = run("_segment_reduce", input._value.movedim(0, -1), owners, parts, (*shape, level.size), *rest)
         return out.movedim(-1, 0)
     data, owned = _solid(level, input), _solid(level, owners)
     count = prod(shape) * owned.shape[1] // max(prod(data.shape[1:]), 1)
     first = plain_tensor(np.arange(level.size).reshape(-1, 1) * count)
     parts = None if parts is None else _solid(level, parts).reshape(-1, 1)
-    return _run("_segment_reduce", data, (owned + first).reshape(-1), parts, (level.size, *shape), *rest)
+    return run("_segment_reduce", data, (owned + first).reshape(-1), parts, (level.size, *shape), *rest)
 
 
 # ----- Filling from a tensor ------------------------------------------------------------------------------------------
@@ -376,10 +372,10 @@ def fill_tensor(level: BatchLevel, input: Any, value: Any) -> Any:
 
 
 def _dynamic(name: str) -> Any:
-    def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    def refuse(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
         raise RuntimeError(DYNAMIC.format(name))
 
-    return run
+    return refuse
 
 
 RULES["_nonzero"] = _dynamic("nonzero")
@@ -395,7 +391,7 @@ RULES["_unique_consecutive"] = _dynamic("unique_consecutive")
 def histc(level: BatchLevel, input: Any, bins: int, min: Any, max: Any) -> Any:
     rows = input._value.reshape(level.size, -1)
     if bins <= 0 or min > max or not rows.shape[1] or not rows.dtype.is_floating_point:
-        return OPS["histc"].function(rows[:1], bins, min, max).expand(level.size, bins)  # raises, or all zeros
+        return run("histc", rows[:1], bins, min, max).expand(level.size, bins)  # raises, or all zeros
     wide = rows.float() if rows.dtype.itemsize == 2 else rows
     if min == max:
         low, high = (found.double() for found in (wide.amin(1, True), wide.amax(1, True)))
@@ -414,8 +410,7 @@ def histc(level: BatchLevel, input: Any, bins: int, min: Any, max: Any) -> Any:
 
 @rule("_histogram")
 def histogram(level: BatchLevel, input: Any, bins: Any, limits: Any, weight: Any, density: bool, lead: int) -> Any:
-    given = None if weight is None else level.full(weight)
-    return OPS["_histogram"].function(level.full(input), bins, limits, given, density, lead + 1)
+    return run("_histogram", level.full(input), bins, limits, level.full(weight), density, lead + 1)
 
 
 @rule("bincount")
@@ -423,7 +418,7 @@ def bincount(level: BatchLevel, input: Any, weights: Any, minlength: int) -> Any
     """The number of bins depends on the values; it must be the same for each sample."""
     array = physical(input)._array
     if input.dim() != 1 or array.dtype.kind not in "iu" or minlength < 0 or (array.size and array.min() < 0):
-        OPS["bincount"].function(physical(input).reshape(array.shape), None, minlength)  # raises
+        run("bincount", physical(input).reshape(array.shape), None, minlength)  # raises
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     lengths = array.max(-1, initial=-1) + 1

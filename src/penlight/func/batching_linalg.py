@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..ops import OPS
 from ..ops.machinery.op import PLAIN, Op
 from ..tensor import Tensor
-from .batching import RULES, elementwise, insert_dims, rule
+from .batching import RULES, elementwise, insert_dims, rule, run, together
 
 if TYPE_CHECKING:
     from .level import BatchLevel
@@ -61,18 +60,12 @@ def lstsq(level: BatchLevel, A: Any, B: Any, rcond: float, driver: str) -> Any:
     vector = A.dim() - B.dim() == 1
     b = B.unsqueeze(-1) if vector else B
     ndim = max(A.dim(), b.dim())
-    X, *rest = OPS["_linalg_lstsq"].function(_wide(level, A, ndim), _wide(level, b, ndim), rcond, driver)
+    X, *rest = run("_linalg_lstsq", _wide(level, A, ndim), _wide(level, b, ndim), rcond, driver)
     rest = [r.expand(level.size, 0) if r.numel() == 0 and r.dim() == 1 else r for r in rest]
     return X.squeeze(-1) if vector else X, *rest
 
 
-def _same_batches(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """All tensors with the batch: their other batch dimensions are equal already."""
-    return op.function(*(level.full(a) if isinstance(a, Tensor) else a for a in arguments))
-
-
-for _name in ("_linalg_householder_product", "_ormqr"):
-    RULES[_name] = _same_batches
+RULES["_linalg_householder_product"] = RULES["_ormqr"] = together
 
 
 def _factored(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
@@ -90,7 +83,7 @@ RULES["_linalg_lu_solve"] = RULES["_linalg_ldl_solve"] = _factored
 @rule("_linalg_cross")
 def cross(level: BatchLevel, input: Any, other: Any, dim: int) -> Any:
     ndim = max(input.dim(), other.dim())
-    return OPS["_linalg_cross"].function(_wide(level, input, ndim), _wide(level, other, ndim), dim + 1)
+    return run("_linalg_cross", _wide(level, input, ndim), _wide(level, other, ndim), dim + 1)
 
 
 @rule("_vdot")
@@ -106,7 +99,7 @@ def trace(level: BatchLevel, input: Any) -> Any:
 @rule("_addmv")
 def addmv(level: BatchLevel, input: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
     if not level.has(mat) and not level.has(vec):
-        return _plus(level, OPS["_mv"].function(mat, vec), input, 1, beta, alpha).expand(level.size, mat.shape[0])
+        return _plus(level, run("_mv", mat, vec), input, 1, beta, alpha).expand(level.size, mat.shape[0])
     return _plus(level, mv(level, mat, vec), input, 1, beta, alpha)
 
 
@@ -119,7 +112,7 @@ def addr(level: BatchLevel, input: Any, vec1: Any, vec2: Any, beta: Any, alpha: 
 @rule("_addbmm")
 def addbmm(level: BatchLevel, input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
     if not level.has(batch1) and not level.has(batch2):
-        product = OPS["_bmm"].function(batch1, batch2).sum(0)
+        product = run("_bmm", batch1, batch2).sum(0)
         return _plus(level, product, input, 2, beta, alpha).expand(level.size, *product.shape)
     return _plus(level, bmm(level, batch1, batch2).sum(1), input, 2, beta, alpha)
 
@@ -129,7 +122,7 @@ def bilinear_form(level: BatchLevel, input1: Any, weight: Any, input2: Any) -> A
     """input1[n] @ weight[o] @ input2[n]: if all samples share one weight, they are merged into n."""
     if not level.has(weight):
         first, second = (level.full(t).reshape(-1, t.shape[1]) for t in (input1, input2))
-        out = OPS["_bilinear_form"].function(first, weight, second)
+        out = run("_bilinear_form", first, weight, second)
         return out.reshape(level.size, input1.shape[0], weight.shape[0])
     o, i, j = weight.shape
     columns = weight._value.transpose(1, 2).reshape(level.size, i, o * j)
@@ -149,21 +142,17 @@ def dist(level: BatchLevel, input: Any, other: Any, p: Any) -> Any:
 # Results are contiguous, like those of the ops on samples, because they may be viewed later.
 
 
-def _run(name: str, *args: Any) -> Any:
-    return OPS[name].function(*args)
-
-
 @rule("_mm")
 def mm(level: BatchLevel, input: Any, mat2: Any) -> Any:
     if level.has(input) and not level.has(mat2):
         return _tall(input._value, mat2)
-    return _run("_bmm", level.full(input), level.full(mat2))
+    return run("_bmm", level.full(input), level.full(mat2))
 
 
 def _tall(value: Any, mat2: Any) -> Any:
     """Matrices times one matrix, as a single product of all rows."""
     b, n, k = value.shape
-    return _run("_mm", value.reshape(b * n, k), mat2).reshape(b, n, mat2.shape[1])
+    return run("_mm", value.reshape(b * n, k), mat2).reshape(b, n, mat2.shape[1])
 
 
 @rule("_bmm")
@@ -173,22 +162,22 @@ def bmm(level: BatchLevel, input: Any, mat2: Any) -> Any:
     k, p = mat2.shape[1:]
     if level.has(input) and not level.has(mat2):
         rows = input._value.permute(1, 0, 2, 3).reshape(b, size * n, k)
-        return _run("_bmm", rows, mat2).reshape(b, size, n, p).permute(1, 0, 2, 3).contiguous()
+        return run("_bmm", rows, mat2).reshape(b, size, n, p).permute(1, 0, 2, 3).contiguous()
     if level.has(mat2) and not level.has(input):
         columns = mat2._value.permute(1, 2, 0, 3).reshape(b, k, size * p)
-        return _run("_bmm", input, columns).reshape(b, n, size, p).permute(2, 0, 1, 3).contiguous()
+        return run("_bmm", input, columns).reshape(b, n, size, p).permute(2, 0, 1, 3).contiguous()
     left, right = input._value.reshape(size * b, n, k), mat2._value.reshape(size * b, k, p)
-    return _run("_bmm", left, right).reshape(size, b, n, p)
+    return run("_bmm", left, right).reshape(size, b, n, p)
 
 
 @rule("_mv")
 def mv(level: BatchLevel, input: Any, vec: Any) -> Any:
     if not level.has(input):
-        return _run("_mm", vec._value, input.t())
+        return run("_mm", vec._value, input.t())
     n, k = input.shape
     if not level.has(vec):
-        return _run("_mv", input._value.reshape(level.size * n, k), vec).reshape(level.size, n)
-    return _run("_bmm", input._value, vec._value.unsqueeze(2)).squeeze(2)
+        return run("_mv", input._value.reshape(level.size * n, k), vec).reshape(level.size, n)
+    return run("_bmm", input._value, vec._value.unsqueeze(2)).squeeze(2)
 
 
 @rule("_dot")
@@ -196,8 +185,8 @@ def dot(level: BatchLevel, input: Any, tensor: Any) -> Any:
     if not level.has(input):
         input, tensor = tensor, input
     if not level.has(tensor):
-        return _run("_mv", input._value, tensor)
-    return _run("_bmm", input._value.unsqueeze(1), tensor._value.unsqueeze(2)).reshape(level.size)
+        return run("_mv", input._value, tensor)
+    return run("_bmm", input._value.unsqueeze(1), tensor._value.unsqueeze(2)).reshape(level.size)
 
 
 def _scaled(x: Any, factor: Any) -> Any:
@@ -217,14 +206,12 @@ def addmm(level: BatchLevel, input: Any, mat1: Any, mat2: Any, beta: Any, alpha:
     size = level.size
     if level.has(mat1) and level.has(mat2):
         added = insert_dims(level, input, 2) if level.has(input) else input
-        return _run("_baddbmm", added, mat1._value, mat2._value, beta, alpha)
+        return run("_baddbmm", added, mat1._value, mat2._value, beta, alpha)
     if level.has(mat1) and not level.has(input) and input.dim() < 2:
         n, k = mat1.shape
-        return _run("_addmm", input, mat1._value.reshape(size * n, k), mat2, beta, alpha).reshape(
-            size, n, mat2.shape[1]
-        )
+        return run("_addmm", input, mat1._value.reshape(size * n, k), mat2, beta, alpha).reshape(size, n, mat2.shape[1])
     if not level.has(mat1) and not level.has(mat2):
-        return _plus(level, _run("_mm", mat1, mat2), input, 2, beta, alpha).expand(size, mat1.shape[0], mat2.shape[1])
+        return _plus(level, run("_mm", mat1, mat2), input, 2, beta, alpha).expand(size, mat1.shape[0], mat2.shape[1])
     return _plus(level, mm(level, mat1, mat2), input, 2, beta, alpha)
 
 
@@ -232,5 +219,5 @@ def addmm(level: BatchLevel, input: Any, mat1: Any, mat2: Any, beta: Any, alpha:
 def baddbmm(level: BatchLevel, input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
     if not level.has(mat1) and not level.has(mat2):
         b, n, p = mat1.shape[0], mat1.shape[1], mat2.shape[2]
-        return _plus(level, _run("_bmm", mat1, mat2), input, 3, beta, alpha).expand(level.size, b, n, p)
+        return _plus(level, run("_bmm", mat1, mat2), input, 3, beta, alpha).expand(level.size, b, n, p)
     return _plus(level, bmm(level, mat1, mat2), input, 3, beta, alpha)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..ops import OPS
 from ..ops.machinery.op import Op
 from ..tensor import Tensor
-from .batching import RULES, insert_dims, rule
+from .batching import RULES, insert_dims, rule, run
 from .batching_windows import _joined
 
 if TYPE_CHECKING:
     from .level import BatchLevel
-
-
-def _run(name: str, *args: Any) -> Any:
-    return OPS[name].function(*args)
 
 
 # ----- Losses element by element --------------------------------------------------------------------------------------
@@ -53,7 +48,7 @@ def _mse_backward(level: BatchLevel, upstream: Any, input: Any, target: Any, red
         grad = grad.reshape(level.size, *(1,) * (x.dim() - 1))
     if reduction == 1:
         grad = grad / max(x[0].numel(), 1)
-    return _run("_mse_backward", grad.expand_as(x), x, y, 0)
+    return run("_mse_backward", grad.expand_as(x), x, y, 0)
 
 
 # ----- Losses of classes ----------------------------------------------------------------------------------------------
@@ -76,7 +71,7 @@ def _nll(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     if single:
         t = t.reshape(level.size)
     found = (x, t) if single else (_joined(x), _joined(t))
-    losses = _run(op.name.replace("_shared_nll", "_nll_loss"), *found, None if own else weight, ignore_index, 0)
+    losses = run(op.name.replace("_shared_nll", "_nll_loss"), *found, None if own else weight, ignore_index, 0)
     losses = losses.reshape(t.shape)
     counts = _class_weights(level, t, weight, ignore_index, losses) if own or reduction == 1 else None
     if own:
@@ -110,8 +105,8 @@ def nll_backward(
     if own:
         grad, weight = grad * counts, None
     if single:
-        return _run("_nll_backward", grad.reshape(level.size), t, weight, ignore_index, 0, (level.size, *shape))
-    out = _run("_nll_backward", _joined(grad), _joined(t), weight, ignore_index, 0, (level.size * shape[0], *shape[1:]))
+        return run("_nll_backward", grad.reshape(level.size), t, weight, ignore_index, 0, (level.size, *shape))
+    out = run("_nll_backward", _joined(grad), _joined(t), weight, ignore_index, 0, (level.size * shape[0], *shape[1:]))
     return out.reshape(level.size, *shape)
 
 
@@ -129,7 +124,7 @@ def multi_margin_loss(
 ) -> Any:
     t = level.full(target)
     own = weight is not None and level.has(weight)
-    losses = _run(
+    losses = run(
         "_multi_margin_loss", _rows(level, input), t.reshape(-1), p, margin, None if own else weight, 0
     ).reshape(t.shape)
     if own:
@@ -139,7 +134,7 @@ def multi_margin_loss(
 
 @rule("_multilabel_margin_loss")
 def multilabel_margin_loss(level: BatchLevel, input: Any, target: Any, reduction: int) -> Any:
-    losses = _run("_multilabel_margin_loss", _rows(level, input), _rows(level, target), 0)
+    losses = run("_multilabel_margin_loss", _rows(level, input), _rows(level, target), 0)
     return _reduced(losses.reshape(level.size, *target.shape[:-1]), reduction)
 
 
@@ -157,7 +152,7 @@ def ctc_loss(
     level: BatchLevel, log_probs: Any, targets: Any, inputs: Any, lengths: Any, blank: int, zero_infinity: bool
 ) -> Any:
     b, n = level.size, log_probs.shape[1]
-    losses, alpha = _run(
+    losses, alpha = run(
         "_ctc_loss",
         _frames(level, log_probs),
         _joined(level.full(targets)),
@@ -171,20 +166,12 @@ def ctc_loss(
 
 @rule("_ctc_backward")
 def ctc_backward(
-    level: BatchLevel,
-    upstream: Any,
-    log_probs: Any,
-    targets: Any,
-    inputs: Any,
-    lengths: Any,
-    loss: Any,
-    alpha: Any,
-    blank: int,
-    zero_infinity: bool,
-) -> Any:
+    level: BatchLevel, upstream: Any, log_probs: Any, targets: Any, inputs: Any, lengths: Any, loss: Any, alpha: Any,
+    blank: int, zero_infinity: bool,
+) -> Any:  # fmt: skip
     b, (t, n, c) = level.size, log_probs.shape
     grads, losses, alphas = (_joined(level.full(x)) for x in (upstream, loss, alpha))
     frames, labels = _frames(level, log_probs), _joined(level.full(targets))
     rest = (inputs * b, lengths * b, losses, alphas, blank, zero_infinity)
-    found = _run("_ctc_backward", grads, frames, labels, *rest)
+    found = run("_ctc_backward", grads, frames, labels, *rest)
     return found.reshape(t, b, n, c).transpose(0, 1).contiguous()

@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernels.lazy import lazy_import
-from ..ops import OPS, where
+from ..ops import where
 from ..ops.machinery.op import Op
 from ..ops.nn import recurrent as _recurrent  # noqa: F401  it declares these ops
 from ..tensor import wrap as plain_tensor
 from .batched import physical
-from .batching import RULES, insert_dims, rule, sample_by_sample
+from .batching import RULES, insert_dims, rule, run, sample_by_sample, together
 from .batching_windows import _joined
 
 if TYPE_CHECKING:
     from .level import BatchLevel
 
 _functional = lazy_import(globals(), "_functional", "..nn.functional")
-
-
-def _run(name: str, *args: Any) -> Any:
-    return OPS[name].function(*args)
 
 
 # ----- Normalisation ------------------------------------------------------------------------------------------------
@@ -40,8 +36,8 @@ def _affine(level: BatchLevel, out: Any, weight: Any, bias: Any, shape: Any) -> 
 @rule("_native_layer_norm")
 def layer_norm(level: BatchLevel, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     if not level.has(weight) and not level.has(bias):
-        return _run("_native_layer_norm", input._value, normalized_shape, weight, bias, eps)
-    out, mean, rstd = _run("_native_layer_norm", level.full(input), normalized_shape, None, None, eps)
+        return run("_native_layer_norm", input._value, normalized_shape, weight, bias, eps)
+    out, mean, rstd = run("_native_layer_norm", level.full(input), normalized_shape, None, None, eps)
     shape = (level.size, *(1,) * (input.dim() - len(normalized_shape)), *normalized_shape)
     return _affine(level, out, weight, bias, shape), mean, rstd
 
@@ -49,8 +45,8 @@ def layer_norm(level: BatchLevel, input: Any, normalized_shape: Any, weight: Any
 @rule("_fused_rms_norm")
 def rms_norm(level: BatchLevel, input: Any, normalized_shape: Any, weight: Any, eps: float) -> Any:
     if not level.has(weight):
-        return _run("_fused_rms_norm", input._value, normalized_shape, weight, eps)
-    out, rstd = _run("_fused_rms_norm", level.full(input), normalized_shape, None, eps)
+        return run("_fused_rms_norm", input._value, normalized_shape, weight, eps)
+    out, rstd = run("_fused_rms_norm", level.full(input), normalized_shape, None, eps)
     shape = (level.size, *(1,) * (input.dim() - len(normalized_shape)), *normalized_shape)
     return _affine(level, out, weight, None, shape), rstd
 
@@ -60,7 +56,7 @@ def group_norm(level: BatchLevel, input: Any, weight: Any, bias: Any, group: int
     own = level.has(weight) or level.has(bias)
     value = level.full(input)
     given = (None, None) if own else (weight, bias)
-    found = _run("_native_group_norm", _joined(value), *given, group, eps)
+    found = run("_native_group_norm", _joined(value), *given, group, eps)
     out, mean, rstd = (r.reshape(level.size, input.shape[0], *r.shape[1:]) for r in found)
     if own:
         out = _affine(level, out, weight, bias, (level.size, 1, input.shape[1], *(1,) * (input.dim() - 2)))
@@ -82,7 +78,7 @@ def embedding(
     level: BatchLevel, weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Any:
     if not level.has(weight) and not scale_grad_by_freq:
-        return _run("_embedding", weight, indices._value, padding_idx, scale_grad_by_freq, sparse)
+        return run("_embedding", weight, indices._value, padding_idx, scale_grad_by_freq, sparse)
     count = weight.shape[0]
     _check_rows(indices, count)
     value = level.full(weight)  # each sample counts its own frequencies
@@ -92,7 +88,7 @@ def embedding(
         kept[padding_idx] = False
         value = value.where(plain_tensor(kept), value.detach())
     table = value.reshape(level.size * count, *weight.shape[1:])
-    return _run("_embedding", table, _own_rows(level, indices, count), -1, scale_grad_by_freq, sparse)
+    return run("_embedding", table, _own_rows(level, indices, count), -1, scale_grad_by_freq, sparse)
 
 
 def _check_rows(indices: Any, count: int) -> None:
@@ -109,20 +105,15 @@ def embedding_backward(
     if padding_idx >= 0:
         grad = grad * (level.full(indices) != padding_idx).to(grad.dtype).unsqueeze(-1)
     rows = _own_rows(level, indices, count)
-    out = _run("_embedding_backward", grad, rows, level.size * count, -1, scale_grad_by_freq)
+    out = run("_embedding_backward", grad, rows, level.size * count, -1, scale_grad_by_freq)
     return out.reshape(level.size, count, *out.shape[1:])
 
 
 @rule("_embedding_bag")
 def embedding_bag(
-    level: BatchLevel,
-    weight: Any,
-    per_sample_weights: Any,
-    indices: Any,
-    bags: Any,
-    mode: int,
+    level: BatchLevel, weight: Any, per_sample_weights: Any, indices: Any, bags: Any, mode: int,
     scale_grad_by_freq: bool,
-) -> Any:
+) -> Any:  # fmt: skip
     """The rows of all bags, padded to one length first."""
     used = bags.owners.size
     indices = indices[:used]
@@ -168,7 +159,7 @@ def attention(
         wide = level.full(mask)
         mask = _joined(wide.expand(level.size, n, *wide.shape[2:]))
     tensors = (_joined(level.full(t)) for t in (query, key, value))
-    out, sums, kept = _run("_attention", *tensors, mask, scale, is_causal)
+    out, sums, kept = run("_attention", *tensors, mask, scale, is_causal)
     out, sums = (r.reshape(level.size, n, *r.shape[1:]) for r in (out, sums))
     if kept.dim() == 1:
         return out, sums, kept.expand(level.size, 0)
@@ -184,13 +175,7 @@ def prelu(level: BatchLevel, input: Any, weight: Any) -> Any:
     return where(x > 0, x, x * w)
 
 
-def _noisy(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """`rrelu` with input and slopes of the same shape."""
-    input, noise, *rest = arguments
-    return op.function(level.full(input), None if noise is None else level.full(noise), *rest)
-
-
-RULES["_rrelu"] = RULES["_rrelu_written"] = _noisy
+RULES["_rrelu"] = RULES["_rrelu_written"] = together
 
 
 # ----- Recurrent layers -----------------------------------------------------------------------------------------------

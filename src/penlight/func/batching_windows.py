@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..ops import OPS
 from ..ops.machinery.op import Op
 from ..tensor import Tensor
-from .batching import RULES, rule
+from .batching import RULES, rule, run
 
 if TYPE_CHECKING:
     from .level import BatchLevel
@@ -26,7 +25,7 @@ def fold(*names: str, dims: Any) -> None:
     For a sample without N (it has `dims(op, arguments) + 1` dimensions), the batch becomes N.
     """
 
-    def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    def folded(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
         single = arguments[0].dim() == dims(op, arguments) + 1
         values = []
         for name, value in zip(op.parameters, arguments):
@@ -44,7 +43,7 @@ def fold(*names: str, dims: Any) -> None:
         return tuple(parted) if isinstance(result, tuple) else parted[0]
 
     for name in names:
-        RULES[name] = run
+        RULES[name] = folded
 
 
 def _by_length(name: str) -> Any:
@@ -79,7 +78,7 @@ fold("_grid_sampler2d", "_grid_sampler3d", "_grid_sampler_grid", "_grid_sampler_
 @rule("_affine_grid")
 def affine_grid(level: BatchLevel, theta: Any, size: Any, align_corners: bool) -> Any:
     n, *rest = size
-    found = OPS["_affine_grid"].function(_joined(theta._value), (level.size * n, *rest), align_corners)
+    found = run("_affine_grid", _joined(theta._value), (level.size * n, *rest), align_corners)
     return found.reshape(level.size, n, *found.shape[1:])
 
 
@@ -111,30 +110,22 @@ def _apart(value: Any, b: int) -> Any:
 
 @rule("_convolution")
 def convolution(
-    level: BatchLevel,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    transposed: bool,
-    output_padding: Any,
-    groups: int,
-) -> Any:
+    level: BatchLevel, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int,
+) -> Any:  # fmt: skip
     """If all samples share one weight, they are merged into the batch; otherwise they become groups of channels."""
-    run = OPS["_convolution"].function
     rest = (stride, padding, dilation, transposed, output_padding)
     b = level.size
     own_bias = bias is not None and level.has(bias)
     if not level.has(weight):
         x = _joined(level.full(input))
-        out = run(x, weight, None if own_bias else bias, *rest, groups)
+        out = run("_convolution", x, weight, None if own_bias else bias, *rest, groups)
         out = out.reshape(b, input.shape[0], *out.shape[1:])
     elif not level.has(input) and groups == 1 and not transposed:
-        out = _apart(run(input, _joined(weight._value), None, *rest, 1), b)
+        out = _apart(run("_convolution", input, _joined(weight._value), None, *rest, 1), b)
     else:
-        out = _apart(run(_beside(level.full(input)), _joined(weight._value), None, *rest, groups * b), b)
+        out = run("_convolution", _beside(level.full(input)), _joined(weight._value), None, *rest, groups * b)
+        out = _apart(out, b)
     if bias is not None and (own_bias or level.has(weight)):
         shift = level.full(bias)
         out = out + shift.reshape(shift.shape[0], 1, shift.shape[1], *(1,) * (out.dim() - 3))
@@ -149,7 +140,7 @@ def conv_weight(
     b = level.size
     first, second = _beside(level.full(upstream)), _beside(level.full(input))
     joined = (b * shape[0], *shape[1:])
-    out = OPS["_conv_weight"].function(first, second, joined, stride, padding, dilation, groups * b)
+    out = run("_conv_weight", first, second, joined, stride, padding, dilation, groups * b)
     return out.reshape(b, *shape)
 
 
@@ -162,16 +153,9 @@ def conv_tbc(level: BatchLevel, input: Any, weight: Any, bias: Any, pad: int) ->
 
 @rule("_native_batch_norm")
 def batch_norm(
-    level: BatchLevel,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Any:
+    level: BatchLevel, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+    momentum: float, eps: float,
+) -> Any:  # fmt: skip
     """The channels of each sample are treated as separate channels."""
     if training and any(t is not None and not level.has(t) for t in (running_mean, running_var)):
         raise RuntimeError(
@@ -181,7 +165,7 @@ def batch_norm(
             "patch your module to work with vmap"
         )
     parameters: Any = [None if t is None else _joined(level.full(t)) for t in (weight, bias, running_mean, running_var)]
-    found = OPS["_native_batch_norm"].function(_beside(level.full(input)), *parameters, training, momentum, eps)
+    found = run("_native_batch_norm", _beside(level.full(input)), *parameters, training, momentum, eps)
     if training:
         for given, moved in zip((running_mean, running_var), parameters[2:]):
             if given is not None:

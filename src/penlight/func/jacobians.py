@@ -41,13 +41,9 @@ def _refuse_complex(name: str, what: str, tensors: list[Any]) -> None:
 
 
 def jacrev(
-    func: Callable[..., Any],
-    argnums: Argnums = 0,
-    *,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
+    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[..., Any]:  # fmt: skip
     """A function that returns the Jacobian of `func`, by reverse mode: one batched backward pass for all outputs.
 
     >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 3.0]))

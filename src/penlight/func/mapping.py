@@ -27,13 +27,9 @@ from .level import BatchLevel
 
 
 def vmap(
-    func: Callable[..., Any],
-    in_dims: int | tuple[Any, ...] = 0,
-    out_dims: Any = 0,
-    randomness: str = "error",
-    *,
+    func: Callable[..., Any], in_dims: int | tuple[Any, ...] = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None,
-) -> Callable[..., Any]:
+) -> Callable[..., Any]:  # fmt: skip
     """A function that applies `func` to each sample of a batch, by ops on the full batch.
 
     `in_dims` is the batch dimension of each input (None: all samples share the input), `out_dims` that of each output. `randomness`:
@@ -160,14 +156,9 @@ def _create_batched_inputs(dims: list[int | None], flat: list[Any], level: int, 
 
 
 def run(
-    func: Any,
-    level: BatchLevel,
-    dims: list[int | None],
-    flat: list[Any],
-    spec: TreeSpec,
-    out_dims: Any,
+    func: Any, level: BatchLevel, dims: list[int | None], flat: list[Any], spec: TreeSpec, out_dims: Any,
     kwargs: dict[str, Any],
-) -> Any:
+) -> Any:  # fmt: skip
     """Call a function with a level open: batch its inputs, and unbatch its outputs."""
     with level:
         inputs = _create_batched_inputs(dims, flat, level.number, spec)
@@ -227,16 +218,9 @@ def _check_out_dims(func: Any, out_dims: Any) -> None:
 
 
 def _in_chunks(
-    func: Any,
-    size: int,
-    dims: list[int | None],
-    flat: list[Any],
-    spec: TreeSpec,
-    out_dims: Any,
-    randomness: str,
-    chunk_size: int,
-    kwargs: dict[str, Any],
-) -> Any:
+    func: Any, size: int, dims: list[int | None], flat: list[Any], spec: TreeSpec, out_dims: Any, randomness: str,
+    chunk_size: int, kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
     """Process the batch in chunks, and join the outputs."""
     state = get_rng_state() if randomness == "same" else None
     parts = []

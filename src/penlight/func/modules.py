@@ -13,14 +13,9 @@ _stateless = lazy_import(globals(), "_stateless", "..nn.utils.stateless")
 
 
 def functional_call(
-    module: Any,
-    parameter_and_buffer_dicts: Any,
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
+    module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,
+    tie_weights: bool = True, strict: bool = False,
+) -> Any:  # fmt: skip
     """Call a module with the given tensors (a dict, or several) in place of its parameters and buffers.
 
     >>> layer = torch.nn.Linear(1, 1, bias=False)

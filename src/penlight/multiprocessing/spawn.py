@@ -18,14 +18,9 @@ from .._common.docstrings import example
 from .._common.user_warnings import warn_user
 
 __all__ = [
-    "ProcessContext",
-    "ProcessException",
-    "ProcessExitedException",
-    "ProcessRaisedException",
-    "SpawnContext",
-    "spawn",
+    "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "SpawnContext", "spawn",
     "start_processes",
-]
+]  # fmt: skip
 
 
 @example('torch.multiprocessing.ProcessRaisedException("no file", error_index=1, error_pid=7).error_index', "1")
@@ -158,13 +153,9 @@ class SpawnContext(ProcessContext):
 
 
 def start_processes(
-    fn: Any,
-    args: tuple[Any, ...] = (),
-    nprocs: int = 1,
-    join: bool = True,
-    daemon: bool = False,
+    fn: Any, args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
     start_method: str = "spawn",
-) -> ProcessContext | None:
+) -> ProcessContext | None:  # fmt: skip
     """Run a function in several new processes.
 
     Args:
@@ -202,13 +193,9 @@ def start_processes(
 
 
 def spawn(
-    fn: Any,
-    args: tuple[Any, ...] = (),
-    nprocs: int = 1,
-    join: bool = True,
-    daemon: bool = False,
+    fn: Any, args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
     start_method: str = "spawn",
-) -> ProcessContext | None:
+) -> ProcessContext | None:  # fmt: skip
     """Run a function in several new processes, each with a fresh interpreter.
 
     Args:

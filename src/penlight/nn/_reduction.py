@@ -26,9 +26,7 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
     else:
         word = "mean" if size_average is None or size_average else "sum"
     if emit_warning:
-        warn_user(
-            f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.",
-        )
+        warn_user(f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.")
     return word
 
 

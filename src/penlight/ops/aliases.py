@@ -6,7 +6,6 @@ from typing import Any
 
 from .._common.docstrings import documented
 from ..tensor import Tensor
-from .linalg.matmul import outer
 from .machinery.declare import OPS, install_method, pointwise as declare
 from .machinery.dispatch import inplace
 from .machinery.op import Op, traits
@@ -25,7 +24,7 @@ _IN_PLACE = """
     trunc_ xlogy_ zero_
 """
 
-__all__ = ["ger", *_SAME]
+__all__ = [*_SAME]
 
 
 for _name, _target in _SAME.items():
@@ -34,27 +33,23 @@ for _name, _target in _SAME.items():
     if hasattr(Tensor, _target + "_"):
         install_method(_name + "_", getattr(Tensor, _target + "_"))
 
-ger = outer
-install_method("ger", ger)
 
 # ----- Comparisons in place -----------------------------------------------------------------------------------------
 
+# Each comparison with its other name, and its answer for 1 and 2 compared to 2.
+_COMPARISONS = {
+    "eq": (None, "[0., 1.]"), "ne": ("not_equal", "[1., 0.]"), "lt": ("less", "[1., 0.]"), "le": ("less_equal", "[1., 1.]"),
+    "gt": ("greater", "[0., 0.]"), "ge": ("greater_equal", "[0., 1.]"),
+}  # fmt: skip
 
-def _comparing(name: str) -> object:
+
+def _comparing(name: str, answer: str) -> object:
     """`eq_` and similar methods: the result overwrites the tensor, as ones and zeros of its dtype."""
 
     def compare(input: Tensor, other: object) -> Tensor:
         return inplace(_comparison(name, isinstance(other, Tensor)), (input, other))
 
     compare.__name__ = compare.__qualname__ = name + "_"
-    answer = {
-        "eq": "[0., 1.]",
-        "ne": "[1., 0.]",
-        "lt": "[1., 0.]",
-        "le": "[1., 1.]",
-        "gt": "[0., 0.]",
-        "ge": "[0., 1.]",
-    }[name]
     compare.__doc__ = documented(
         f"In-place version of `{name}`: the answers, as ones and zeros, overwrite the tensor.",
         f">>> torch.tensor([1.0, 2.0]).{name}_(2)", f"tensor({answer})",
@@ -78,15 +73,8 @@ def _comparison(name: str, with_tensor: bool) -> Op:
     return OPS[key]
 
 
-for _name, _also in {
-    "eq": None,
-    "ne": "not_equal",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-}.items():
-    _function = _comparing(_name)
+for _name, (_also, _answer) in _COMPARISONS.items():
+    _function = _comparing(_name, _answer)
     install_method(_name + "_", _function)
     if _also:
         install_method(_also + "_", _function)
@@ -94,10 +82,8 @@ for _name, _also in {
 # ----- In-place forms as functions ----------------------------------------------------------------------------------
 
 for _name in _IN_PLACE.split():
-    _function = getattr(Tensor, _name, None)
-    if _function is not None:
-        globals()[_name] = _function
-        __all__.append(_name)
+    globals()[_name] = getattr(Tensor, _name)
+    __all__.append(_name)
 
 
 def _adjoint(self: Tensor) -> Tensor:

@@ -280,13 +280,9 @@ def _copy_into(input: Any, src: Any) -> None:
         dispatch.store(input, _copy_kernel(input, src))
 
 
-def _copy_rule(grad: Any, src_shape: Any, src_dtype: Any, xp: Any) -> Any:
-    return xp.cast(xp.sum_to(grad, src_shape), src_dtype)
-
-
 @linear(_copy_kernel, node="CopyBackwards", inplace=True,
         input=zero_gradient,
-        src=_copy_rule)  # fmt: skip
+        src=lambda grad, src_shape, src_dtype, xp: xp.cast(xp.sum_to(grad, src_shape), src_dtype))  # fmt: skip
 def _copy(input: Tensor, src: Tensor) -> Tensor: ...
 
 
@@ -473,12 +469,6 @@ def _marked_view(input: Tensor, op: Any, function: Any, conj: bool, neg: bool) -
     return out
 
 
-def _as_real(input: Any) -> Any:
-    if input.dtype.kind != "c":
-        raise RuntimeError("view_as_real is only supported for complex tensors")
-    return input[..., None].view(input.real.dtype)
-
-
 def _pairs_as_complex(grad: Tensor) -> Tensor:
     return view_as_complex(grad.contiguous())
 
@@ -486,8 +476,12 @@ def _pairs_as_complex(grad: Tensor) -> Tensor:
 both("pairs_as_complex", lambda grad: _as_complex(np.ascontiguousarray(grad)), _pairs_as_complex)
 
 
-@linear(_as_real, view="replay", input=lambda grad, xp: xp.pairs_as_complex(grad))
-@traits(out=False)
+@linear(
+    lambda input: input[..., None].view(input.real.dtype),
+    view="replay",
+    input=lambda grad, xp: xp.pairs_as_complex(grad),
+)
+@traits(out=False, refuses={"biufh": RuntimeError("view_as_real is only supported for complex tensors")})
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real one with an extra last dimension of size two; a view.
 

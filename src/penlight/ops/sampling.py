@@ -321,11 +321,7 @@ def _multinomial_rows(input: Tensor, num_samples: int, replacement: bool, genera
     )
 
 
-def _poisson_array(input: Any, engine: Any) -> Any:
-    return _draw_poisson(engine, input)
-
-
-@differentiable(_poisson_array, node="PoissonBackward0", input=zero_gradient)
+@differentiable(lambda input, engine: _draw_poisson(engine, input), node="PoissonBackward0", input=zero_gradient)
 def _poisson(input: Tensor, engine: Any) -> Tensor: ...
 
 
@@ -339,12 +335,8 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     return _poisson(input, _random.engine_of(generator)) if made is None else made
 
 
-def _binomial_array(count: Any, prob: Any, engine: Any) -> Any:
-    return _draw_binomial(engine, count, prob)
-
-
 @differentiable(
-    _binomial_array,
+    lambda count, prob, engine: _draw_binomial(engine, count, prob),
     node="NotImplemented",
     method=False,
     count=no_derivative("binomial"),

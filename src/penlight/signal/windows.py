@@ -53,14 +53,9 @@ def _last(M: int, sym: bool) -> int:
 
 
 def bartlett(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A triangle, zero at the ends.
 
     >>> torch.signal.windows.bartlett(3)
@@ -72,14 +67,9 @@ def bartlett(
 
 
 def blackman(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A sum of two cosines, with low side lobes.
 
     >>> torch.signal.windows.blackman(5)
@@ -89,14 +79,9 @@ def blackman(
 
 
 def cosine(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Half a period of a sine.
 
     >>> torch.signal.windows.cosine(2)
@@ -187,14 +172,9 @@ def general_hamming(
 
 
 def hamming(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A raised cosine that does not quite reach zero.
 
     >>> torch.signal.windows.hamming(5)
@@ -204,14 +184,9 @@ def hamming(
 
 
 def hann(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A raised cosine, zero at the ends.
 
     >>> torch.signal.windows.hann(4, sym=False)
@@ -239,14 +214,9 @@ def kaiser(
 
 
 def nuttall(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A sum of three cosines with very low side lobes, after Nuttall.
 
     >>> torch.signal.windows.nuttall(5)

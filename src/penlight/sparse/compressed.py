@@ -24,7 +24,7 @@ from .coo import SparseTensor
 
 _TABLE: dict[str, Callable[..., Any]] = {}
 _TO_COORDINATES = ("to_sparse", "to_sparse_coo")
-_warned: set[str] = set()
+_told: list[bool] = []
 
 
 class CompressedTensor(SparseTensor):
@@ -162,8 +162,8 @@ def from_dense(input: Tensor, layout: Any) -> Any:
 
 
 def _tell_beta(cls: type[CompressedTensor]) -> None:
-    if not _warned:
-        _warned.add(cls._words[2])
+    if not _told:
+        _told.append(True)
         warn_user(
             f"Sparse {cls._words[2].upper()} tensor support is in beta state. If you miss a functionality in the sparse tensor support, please submit "
             "a feature request to https://github.com/pytorch/pytorch/issues."

@@ -341,12 +341,9 @@ class Tensor(_Methods):
     _grad_fn = grad_fn
 
     def backward(
-        self,
-        gradient: Tensor | None = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
+        self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
         inputs: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Compute the gradients of this tensor and add them into the `.grad` of the leaves it depends on.
 
         >>> x = torch.tensor(3.0, requires_grad=True)

@@ -52,13 +52,9 @@ _PROFILES: dict[str, dict[str, Any]] = {
 
 
 def set_printoptions(
-    precision: int | None = None,
-    threshold: float | None = None,
-    edgeitems: int | None = None,
-    linewidth: float | None = None,
-    profile: str | None = None,
-    sci_mode: bool | None = None,
-) -> None:
+    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
+    linewidth: float | None = None, profile: str | None = None, sci_mode: bool | None = None,
+) -> None:  # fmt: skip
     """Set how tensors are printed; omitted options keep their values, except `sci_mode`, which becomes automatic.
 
     `precision` is the number of digits after the point, `threshold` the number of elements above which only

@@ -12,7 +12,7 @@ import numpy as np
 
 # The module `tensor` imports this file, so its names are looked up at use.
 from .. import dtypes, tensor as _tensor  # type: ignore[no-redef]
-from .._common.user_warnings import warn_user
+from .._common.user_warnings import warn_once
 from ..autograd import modes, views
 from ..autograd.modes import NAMESPACE as _NAMESPACE
 from ..autograd.node import NO_EDGE, set_grad
@@ -238,14 +238,10 @@ def _copied_with_storage(array: np.ndarray[Any, Any], memo: dict[int, Any]) -> n
     return np.ndarray(array.shape, array.dtype, copied, address(array) - address(root), array.strides)
 
 
-_warned: list[bool] = []
-
-
 def warn_of_scalar(tensor: Tensor) -> None:
     """PyTorch's warning, once per process, that a tensor in a graph becomes a Python scalar while gradients are recorded."""
-    if not _warned and tensor.requires_grad and modes.is_grad_enabled():
-        _warned.append(True)
-        warn_user(
+    if tensor.requires_grad and modes.is_grad_enabled():
+        warn_once(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
             "tensor.detach() first."
         )

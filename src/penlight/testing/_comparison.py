@@ -384,19 +384,10 @@ def not_close_error_metas(
 
 
 def assert_close(
-    actual: Any,
-    expected: Any,
-    *,
-    allow_subclasses: bool = True,
-    rtol: float | None = None,
-    atol: float | None = None,
-    equal_nan: bool = False,
-    check_device: bool = True,
-    check_dtype: bool = True,
-    check_layout: bool = True,
-    check_stride: bool = False,
-    msg: str | Callable[[str], str] | None = None,
-) -> None:
+    actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None, atol: float | None = None,
+    equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True, check_layout: bool = True,
+    check_stride: bool = False, msg: str | Callable[[str], str] | None = None,
+) -> None:  # fmt: skip
     """Assert that tensors, numbers, or containers of them agree: |actual - expected| <= atol + rtol * |expected|.
 
     The tolerances depend on the dtype if they are not given.
@@ -414,13 +405,9 @@ def assert_close(
 
 
 def assert_allclose(
-    actual: Any,
-    expected: Any,
-    rtol: float | None = None,
-    atol: float | None = None,
-    equal_nan: bool = True,
+    actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
     msg: str = "",
-) -> None:
+) -> None:  # fmt: skip
     """Deprecated: `assert_close`. Inputs become tensors; their dtypes may differ.
 
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-8]))

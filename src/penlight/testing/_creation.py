@@ -18,16 +18,9 @@ __all__ = ["make_tensor"]
 
 
 def make_tensor(
-    *shape: Any,
-    dtype: dtypes.dtype,
-    device: Any,
-    low: float | None = None,
-    high: float | None = None,
-    requires_grad: bool = False,
-    noncontiguous: bool = False,
-    exclude_zero: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+    *shape: Any, dtype: dtypes.dtype, device: Any, low: float | None = None, high: float | None = None,
+    requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
     """A tensor with values drawn uniformly from [low, high); the bounds depend on the dtype if they are not given.
 
     >>> torch.testing.make_tensor((2, 3), dtype=torch.int64, device="cpu", low=0, high=1)

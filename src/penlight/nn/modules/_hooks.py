@@ -118,10 +118,7 @@ def register_module_forward_hook(
     ...     _ = torch.nn.Tanh()(torch.zeros(1))
     Tanh() (1,)
     """
-    flags = (
-        (_global_forward_hooks_with_kwargs, with_kwargs),
-        (_global_forward_hooks_always_called, always_call),
-    )
+    flags = ((_global_forward_hooks_with_kwargs, with_kwargs), (_global_forward_hooks_always_called, always_call))
     return add_hook(_global_forward_hooks, hook, flags=flags)
 
 
@@ -218,7 +215,7 @@ class BackwardHook:
         warn_user(
             "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
             "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
-            "#torch.nn.Module.register_full_backward_hook for more details.",
+            "#torch.nn.Module.register_full_backward_hook for more details."
         )
         for hook in self.user_hooks:
             result = hook(self.module, (None,) * self.n_inputs, grads)

@@ -138,9 +138,7 @@ class TransformerEncoder(Module):
         obstacle = _why_padding_stays(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and obstacle is None
         if enable_nested_tensor and obstacle is not None:
-            warn_user(
-                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {obstacle}",
-            )
+            warn_user(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {obstacle}")
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool | None = None) -> Tensor:  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._common.user_warnings import warn_user
+from ..._common.user_warnings import warn_once
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..conversion import view_as_real
@@ -21,8 +21,6 @@ __all__ = ["istft", "stft"]
 
 _padding = lazy_import(globals(), "_padding", "..nn.padding")
 
-
-_warned: set[str] = set()
 
 # ----- Frames ---------------------------------------------------------------------------------------------------------
 
@@ -58,12 +56,6 @@ for _name in ("_sliding", "_overlap_add"):  # inside vmap they process all sampl
     OPS[_name].batch = lambda level, op, arguments: op.function(*(level.value(a) for a in arguments))
 
 # ----- Arguments ------------------------------------------------------------------------------------------------------
-
-
-def _warn(message: str, once: bool = True) -> None:
-    if not once or message not in _warned:
-        _warned.add(message)
-        warn_user(message)
 
 
 def _spoken(function: str, x: Tensor, **arguments: Any) -> Any:
@@ -108,7 +100,7 @@ def stft(
     torch.Size([3, 9])
     """
     if window is None:
-        _warn(
+        warn_once(
             "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows "
             "such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress this warning "
             "and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
@@ -136,7 +128,7 @@ def _complex_wanted(input: Tensor, window: Tensor | None, return_complex: bool |
             )
         return True
     if not return_complex:
-        _warn(
+        warn_once(
             "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for all "
             "inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the complex output "
             "to recover the old return format."
@@ -202,7 +194,7 @@ def istft(
     tensor([1., 1., 1., 1., 1., 1., 1., 1.])
     """
     if window is None:
-        _warn(
+        warn_once(
             "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to make the "
             "inversion lossless.To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, "
             "device=<device>)`."
@@ -279,7 +271,7 @@ def _overlapped(
     signal = signal / overlap
     signal = signal.squeeze(0) if single else signal
     if end > total:
-        _warn(
+        warn_once(
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please check your "
             "center and hop_length settings."
         )

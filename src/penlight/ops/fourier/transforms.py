@@ -175,10 +175,6 @@ def _c2c_order(strides: Ints, dim: Ints) -> list[int]:
     return _ordered(strides, (d for d in range(len(strides)) if d not in dim)) + _ordered(strides, dim)
 
 
-def _r2c_order(strides: Ints, dim: Ints) -> list[int]:
-    return [d for d in _c2c_order(strides, dim) if d != dim[-1]] + [dim[-1]]
-
-
 def _c2r_order(strides: Ints, dim: Ints) -> list[int]:
     if len(dim) == 1:
         return _c2c_order(strides, dim)
@@ -223,7 +219,7 @@ def _c2c_array(input: Any, dim: Ints, normalization: int, forward: bool) -> Any:
 def _fft_c2c(input: Tensor, dim: Ints, normalization: int, forward: bool) -> Tensor: ...
 
 
-@_laid_out(_r2c_order)
+@_laid_out(lambda strides, dim: [d for d in _c2c_order(strides, dim) if d != dim[-1]] + [dim[-1]])
 def _r2c_array(input: Any, dim: Ints, normalization: int, onesided: bool) -> Any:
     name = _NUMPY_FORWARD[normalization]
     return kernels.from_real(input, dim, name) if onesided else kernels.both_halves(input, dim, name)

@@ -263,10 +263,6 @@ def _put_at(out: Any, index: tuple[Any, ...], values: Any) -> None:
         out.reshape(-1)[position] = values
 
 
-def _put_input_rule(grad: Any, indices: Any, accumulate: bool, xp: Any) -> Any:
-    return grad if accumulate else xp._clear_at(grad, unchanged(indices))
-
-
 def _clear_at(grad: Any, indices: Any) -> Any:
     out = np.array(grad)
     _put_at(out, _np_index(indices), 0)
@@ -285,7 +281,7 @@ def _put_values_rule(grad: Any, indices: Any, values_shape: Any, xp: Any) -> Any
 
 
 @linear(_put_array, node="IndexPutBackward0", inplace=True,
-        input=_put_input_rule,
+        input=lambda grad, indices, accumulate, xp: grad if accumulate else xp._clear_at(grad, unchanged(indices)),
         values=_put_values_rule)  # fmt: skip
 @traits(frees=("indices",), expanded="tensor[indices] = tensor")
 def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> Tensor: ...

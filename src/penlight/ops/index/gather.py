@@ -17,7 +17,7 @@ from ...tensor import Tensor, wrap
 from ..machinery.arguments import ABSENT, first_outside, wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, OpCall, differentiable, linear, method, op_forms
-from ..machinery.guards import lazy, need_number, need_real_value
+from ..machinery.guards import along_dim, lazy, need_number, need_real_value
 from ..machinery.op import traits
 from ..shape.joining import cat
 from .advanced import within
@@ -124,10 +124,8 @@ def gather(
     return result
 
 
+@along_dim
 def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
-    if input.ndim == 0:
-        src = src.reshape(-1) if isinstance(src, np.ndarray) else src
-        return _scatter_array(input.reshape(1), 0, index.reshape(-1), src).reshape(())
     out = input.copy()
     _check_bounds(index, input.shape[dim], dim)
     shape, size = input.shape, index.shape
@@ -180,13 +178,7 @@ def _fill_up_graph(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
 both("fill_up", _fill_up, _fill_up_graph)
 
 
-def _scatter_add_array(input: Any, dim: int, index: Any, src: Any) -> Any:
-    if input.ndim == 0:
-        return scatter_add_array(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())
-    return scatter_add_array(input, dim, index, src)
-
-
-@linear(_scatter_add_array, node="ScatterAddBackward0", inplace=True,
+@linear(along_dim(scatter_add_array), node="ScatterAddBackward0", inplace=True,
         input=lambda grad: grad,
         src=lambda grad, dim, index, src_shape, xp: xp.fill_up(xp._gather(grad, dim, index), src_shape))  # fmt: skip
 def _scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor: ...
@@ -259,19 +251,13 @@ def scatter_add(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: T
 # ----- Whole slices -------------------------------------------------------------------------------------------------
 
 
-def _take(input: Any, dim: int, index: Any) -> Any:
-    index = index.reshape(-1)
-    return gather_scatter.take_slices(input, index, dim) if input.ndim else input.reshape(1)[index[:1]].reshape(())
-
-
-@linear(_take, node="IndexSelectBackward0",
+@linear(along_dim(lambda input, dim, index: gather_scatter.take_slices(input, index.reshape(-1), dim)), node="IndexSelectBackward0",
         input=lambda grad, input_shape, dim, index, xp: xp._index_select_backward(grad, input_shape, dim, index))  # fmt: skip
 def _index_select(input: Tensor, dim: int, index: Tensor) -> Tensor: ...
 
 
+@along_dim
 def _index_add_array(input: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
-    if input.ndim == 0:
-        return index_add_array(input.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha).reshape(())
     if not input.size and input.ndim > 1:
         return input.copy()  # PyTorch does not check the index then
     return index_add_array(input, dim, index, source, alpha)
@@ -333,33 +319,41 @@ def out_of_range(shape: tuple[int, ...], dim: int, index: Any) -> Exception:
 def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number) -> Tensor: ...
 
 
-def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> None:
-    """PyTorch's checks of the added slices."""
-    own, indices, given = input._array.shape, index._array.shape, source._array.shape
-    if len(indices) > 1:
+# The checks of functions that add or reduce slices of a source.
+
+
+def need_vector_index(name: str, index: Tensor) -> None:
+    if index._array.ndim > 1:
         raise IndexError(
-            f"index_add_(): Index is supposed to be a vector, but got dim: {len(indices)} with type: "
-            f"{dtypes.LEGACY[index.dtype]} and size: {list(indices)}"
+            f"{name}(): Index is supposed to be a vector, but got dim: {index._array.ndim} with type: "
+            f"{dtypes.LEGACY[index.dtype]} and size: {list(index._array.shape)}"
         )
     if index._array.dtype is not _INT64 and index.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: " + dtypes.LEGACY[index.dtype])
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {dtypes.LEGACY[index.dtype]}")
+
+
+def need_source_dtype(name: str, input: Tensor, source: Tensor) -> None:
     if input._array.dtype is not source._array.dtype and input.dtype is not source.dtype:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
-        raise RuntimeError(f"index_add_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
-    size, count = given[dim] if len(given) > dim else 1, indices[0] if indices else 1
+        raise RuntimeError(f"{name}(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
+
+
+def need_index_count(name: str, index: Tensor, source: Tensor, dim: int) -> None:
+    shape, count = source._array.shape, index._array.size
+    size = shape[dim] if len(shape) > dim else 1
     if count != size:
         raise RuntimeError(
-            f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({size}), for dim: {dim}"
+            f"{name}(): Number of indices ({count}) should be equal to source.size(dim): ({size}), for dim: {dim}"
         )
+
+
+def need_slices(input: Tensor, source: Tensor, dim: int) -> None:
+    own, given = input._array.shape, source._array.shape
     if own[:dim] + own[dim + 1 :] != given[:dim] + given[dim + 1 :] or len(own) != len(given):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(own)} source.shape = {list(given)}"
         )
-    need_number(alpha)
-    if isinstance(alpha, Tensor):
-        raise TypeError("alpha is a number")  # `after_failure` converts it
-    need_real_value(alpha, input.dtype)
 
 
 @op_forms()
@@ -372,7 +366,14 @@ def index_add(
     tensor([0., 2.])
     """
     dim = wrap_dim(dim, input.dim())
-    _check_added(input, dim, index, source, alpha)
+    need_vector_index("index_add_", index)
+    need_source_dtype("index_add_", input, source)
+    need_index_count("index_add_", index, source, dim)
+    need_slices(input, source, dim)
+    need_number(alpha)
+    if isinstance(alpha, Tensor):
+        raise TypeError("alpha is a number")  # `after_failure` converts it
+    need_real_value(alpha, input.dtype)
     return OPS["_index_add"], (input, dim, index, source, alpha)
 
 

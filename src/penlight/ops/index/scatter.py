@@ -15,11 +15,11 @@ from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, broadcast_shape, values_of, wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, OpCall, differentiable, linear, op_forms
-from ..machinery.guards import lazy, not_implemented
+from ..machinery.guards import along_dim, lazy, not_implemented
 from ..machinery.op import traits
 from ..machinery.rules import joint_rules
 from .advanced import extremes
-from .gather import _scatter_arguments
+from .gather import _scatter_arguments, need_index_count, need_slices, need_source_dtype, need_vector_index
 
 __all__ = ["index_copy", "index_fill", "index_reduce", "masked_scatter", "scatter_reduce"]
 
@@ -139,19 +139,6 @@ def _gradients(
     return own if include_self or own is None else along.clear(own), each
 
 
-_scatter_reduce_array = lazy("index.scatter", "scatter_reduce")
-_index_reduce_array = lazy("index.scatter", "index_reduce")
-
-
-def _reduce_kernel(run: Any) -> Any:
-    def kernel(input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
-        if input.ndim == 0:
-            return run(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self).reshape(())
-        return run(input, dim, index, src, reduce, include_self)
-
-    return kernel
-
-
 def _scatter_reduce_gradients(
     grad: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any, needs: Any, xp: Any
 ) -> Any:  # fmt: skip
@@ -160,7 +147,7 @@ def _scatter_reduce_gradients(
     return own, None if each is None else xp.fill_up(each, tuple(src.shape))
 
 
-@differentiable(_reduce_kernel(_scatter_reduce_array), node="ScatterReduceBackward0", inplace=True,
+@differentiable(along_dim(lazy("index.scatter", "scatter_reduce")), node="ScatterReduceBackward0", inplace=True,
                 **joint_rules(_scatter_reduce_gradients, "input", "src"))  # fmt: skip
 def _scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor: ...
 
@@ -190,7 +177,7 @@ def _index_reduce_gradients(
     return _gradients(_Along(dim, index, xp, True), grad, input, source, result, reduce, include_self, needs)
 
 
-@differentiable(_reduce_kernel(_index_reduce_array), node="IndexReduceBackward0", inplace=True,
+@differentiable(along_dim(lazy("index.scatter", "index_reduce")), node="IndexReduceBackward0", inplace=True,
                 **joint_rules(_index_reduce_gradients, "input", "source"))  # fmt: skip
 @traits(refuses={"bc": "index_func_"})
 def _index_reduce(
@@ -209,33 +196,15 @@ def index_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, sourc
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     warn_once("index_reduce() is in beta and the API may change at any time.")
-    own, indices, other = input._array.shape, index._array.shape, source._array.shape
-    if source._array.dtype is not input._array.dtype and source.dtype is not input.dtype:
-        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
-        raise RuntimeError(f"index_reduce_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
-    dim = wrap_dim(dim, len(own))
-    if len(indices) > 1:
-        raise IndexError(
-            f"index_reduce_(): Index is supposed to be a vector, but got dim: {len(indices)} with type: "
-            f"{dtypes.LEGACY[index.dtype]} and size: {list(indices)}"
-        )
-    if index.dtype is not dtypes.int64 and index.dtype is not dtypes.int32:
-        kind = dtypes.LEGACY[index.dtype]
-        raise RuntimeError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {kind}")
-    if len(own) != len(other) or own[:dim] + own[dim + 1 :] != other[:dim] + other[dim + 1 :]:
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(own)} source.shape = {list(other)}"
-        )
-    count, given = other[dim] if other else 1, indices[0] if indices else 1
-    if given != count:
-        if not other:
-            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-        raise RuntimeError(
-            f"index_reduce_(): Number of indices ({given}) should be equal to source.size(dim): ({count}), for dim: {dim}"
-        )
-    arguments = (input, dim, index if indices else index.reshape(1), source, reduce, include_self)
-    return OPS["_index_reduce"], arguments
+    need_source_dtype("index_reduce_", input, source)
+    dim = wrap_dim(dim, input.dim())
+    need_vector_index("index_reduce_", index)
+    need_slices(input, source, dim)
+    if not source._array.ndim and index._array.size != 1:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    need_index_count("index_reduce_", index, source, dim)
+    index = index if index._array.ndim else index.reshape(1)
+    return OPS["_index_reduce"], (input, dim, index, source, reduce, include_self)
 
 
 def _slices(input: Any, dim: int, index: Any) -> tuple[Any, Any]:

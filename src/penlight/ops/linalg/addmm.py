@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import dtypes
 from ...autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ...autograd.node import NO_EDGE
+from ...kernels.lazy import lazy_import
 from ...kernels.rows import widen
 from ...tensor import Tensor, new
 from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape, legacy_sum
 from ..machinery.declare import OPS, OpCall, differentiable, op_forms
+from ..machinery.guards import c_name, cannot_cast, need_number, need_one_dtype, need_real_value
 from ..machinery.op import traits
 from ..shape.transpose import _t
 from ..shape.views import _view
@@ -21,20 +24,96 @@ from .matmul import (
     _FLOAT32,
     _MOST_SMALL,
     _matmul_array,
-    check_batched_sum,
-    check_expand,
-    check_sum,
-    check_vector_sum,
-    common_dtype,
-    fits_in_place,
+    check_batches,
+    check_sizes,
+    check_vector_product,
     geometry,
     matmul,
+    need_batch,
 )
 
 if TYPE_CHECKING:
     from ..machinery.op import Number
 
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
+
+# ----- What factors and the tensor added to their product must have in common ----------------------------------------
+
+_typeinfo = lazy_import(globals(), "_typeinfo", "...typeinfo")
+
+
+def _real_factors(dtype: dtypes.dtype, beta: Any, alpha: Any) -> None:
+    """Refuse factors that are not scalars, or complex factors of real matrices."""
+    need_number(beta)
+    need_number(alpha)
+    if isinstance(beta, Tensor) or isinstance(alpha, Tensor):
+        raise TypeError("beta and alpha are numbers")  # `after_failure` converts a tensor
+    if isinstance(beta, complex) or isinstance(alpha, complex):
+        need_real_value(beta, dtype)
+        need_real_value(alpha, dtype)
+
+
+def check_sum(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> None:
+    """Refuse different dtypes in `input + mat1 @ mat2`, with addmm's message."""
+    dtype = input._array.dtype
+    if not (dtype is mat1._array.dtype is mat2._array.dtype or input.dtype is mat1.dtype is mat2.dtype):
+        which, other = ("self", input) if input.dtype is not mat2.dtype else ("mat1", mat1)
+        kinds = dtypes.LEGACY[other.dtype], dtypes.LEGACY[mat2.dtype]
+        raise RuntimeError(f"{which} and mat2 must have the same dtype, but got {kinds[0]} and {kinds[1]}")
+    _real_factors(input.dtype, beta, alpha)
+
+
+def _check_batched_sum(
+    input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, inplace: bool = False
+) -> None:
+    """Refuse different dtypes, with baddbmm's message."""
+    if input.dtype is batch1.dtype is batch2.dtype:
+        _real_factors(input.dtype, beta, alpha)
+        return
+    if input.dtype is not batch1.dtype:
+        names = [c_name(t.dtype) for t in (input, batch1, batch2)]
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}"
+        )
+    if inplace:
+        names = [c_name(t.dtype) for t in (input, batch2)]
+        raise RuntimeError(
+            f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype {names[1]} should match"
+        )
+    need_one_dtype(batch1, batch2)
+
+
+def _check_expand(input: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse an added term that does not expand to the product's shape."""
+    own = tuple(input.shape)
+    if len(own) > len(shape) or any([n != m and n != 1 for n, m in zip(reversed(own), reversed(shape))]):
+        input.expand(shape)
+
+
+def _fits_in_place(input: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse a product whose shape differs from that of the tensor it is added to in place."""
+    if tuple(input.shape) != shape:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {list(input.shape)} and output tensor size {list(shape)} should match"
+        )
+
+
+def _common_dtype(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, inplace: bool) -> dtypes.dtype:
+    """The dtype of addr, which promotes as arithmetic does; in place, the tensor's dtype must be able to hold it."""
+    pair = _typeinfo.result_type(vec1, vec2)
+    common = pair if input.dtype is pair else dtypes.promote_types(input.dtype, pair)
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if isinstance(factor, bool) and common is not dtypes.bool_:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if isinstance(factor, (float, complex)) and not (common.is_floating_point or common.is_complex):
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    _real_factors(common, beta, alpha)
+    if inplace and not dtypes.can_cast(common, input.dtype):
+        raise cannot_cast(common, input.dtype)
+    return common
+
+
+# ----- Matrices -------------------------------------------------------------------------------------------------------
 
 
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
@@ -65,6 +144,10 @@ def _scaled(x: Any, factor: Any) -> Any:
 def _scaled_back(grad: Any, factor: Any, xp: Any) -> Any:
     """The gradient of `_scaled`: multiplied by the conjugate."""
     return grad if factor == 1 else xp.times(grad, factor.conjugate())
+
+
+def _input_rule(grad: Any, beta: Any, input_shape: tuple[int, ...], xp: Any) -> Any:
+    return xp.sum_to(_scaled_back(grad, beta, xp), input_shape)
 
 
 def _addmm_left(grad: Any, mat2: Any, mat1_strides: Any, alpha: Any, xp: Any) -> Any:
@@ -101,7 +184,7 @@ def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Numbe
 
 
 @differentiable(_addmm_array, node="BaddbmmBackward0", jvp=_addmm_jvp,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
+                input=_input_rule,
                 mat1=lambda grad, mat2, alpha, xp: _scaled_back(xp._bmm(grad, xp.adjoint(mat2)), alpha, xp),
                 mat2=lambda grad, mat1, alpha, xp: _scaled_back(xp._bmm(xp.adjoint(mat1), grad), alpha, xp))  # fmt: skip
 def _baddbmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
@@ -121,11 +204,9 @@ def addmm(
     if mat1.dim() != 2 or mat2.dim() != 2:
         which, got = ("mat1", mat1.dim()) if mat1.dim() != 2 else ("mat2", mat2.dim())
         raise RuntimeError(f"{which} must be a matrix, got {got}-D tensor")
-    (n, k), (m, p) = mat1.shape, mat2.shape
-    if k != m:
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
+    check_sizes(mat1, mat2)
     check_sum(input, mat1, mat2, beta, alpha)
-    (fits_in_place if in_place else check_expand)(input, (n, p))
+    (_fits_in_place if in_place else _check_expand)(input, (mat1.shape[0], mat2.shape[1]))
     return OPS["_addmm"], (input, mat1, mat2, beta, alpha)
 
 
@@ -140,17 +221,12 @@ def baddbmm(
     """
     if legacy:
         input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
-    if batch1.dim() != 3 or batch2.dim() != 3:
-        raise RuntimeError(f"{'batch1' if batch1.dim() != 3 else 'batch2'} must be a 3D tensor")
-    (b, n, k), (c, m, p) = batch1.shape, batch2.shape
-    if b != c or k != m:
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}]."
-        )
-    check_batched_sum(input, batch1, batch2, beta, alpha, in_place)
-    check_expand(input, (b, n, p))
+    check_batches(batch1, batch2)
+    _check_batched_sum(input, batch1, batch2, beta, alpha, in_place)
+    shape = (*batch1.shape[:2], batch2.shape[2])
+    _check_expand(input, shape)
     if in_place:
-        fits_in_place(input, (b, n, p))
+        _fits_in_place(input, shape)
     return OPS["_baddbmm"], (input, batch1, batch2, beta, alpha)
 
 
@@ -221,7 +297,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         return addmm(bias, input, weight.t())
     if input.dim() == 1 and bias.dim() and input.is_contiguous():
         check_sum(bias, input, weight)
-        check_expand(bias, (1, weight.shape[0]))
+        _check_expand(bias, (1, weight.shape[0]))
         bias = bias.reshape(-1) if bias.dim() == 2 else bias
     if input.is_contiguous() and bias.dim() == 1:
         *lead, k = input.shape
@@ -242,7 +318,7 @@ def _shared(grad: Any, count: int, alpha: Any, xp: Any) -> Any:
 
 
 @differentiable(_addbmm_array, node="AddbmmBackward0", inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
+                input=_input_rule,
                 batch1=lambda grad, batch2, alpha, batch1_shape, xp:
                     xp._bmm(_shared(grad, batch1_shape[0], alpha, xp), xp.conj(xp._transpose(batch2, 1, 2))),
                 batch2=lambda grad, batch1, alpha, batch2_shape, xp:
@@ -259,9 +335,8 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Nu
     """
     if legacy:
         input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
-    for name, batch in (("batch1", batch1), ("batch2", batch2)):
-        if batch.dim() != 3:
-            raise RuntimeError(f"{name} must be a 3D tensor")
+    need_batch("batch1", batch1)
+    need_batch("batch2", batch2)
     if batch1.shape[0] != batch2.shape[0]:
         raise RuntimeError(
             f"batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and {batch2.shape[0]}"
@@ -270,7 +345,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Nu
         raise RuntimeError(
             f"Incompatible matrix sizes for bmm ({batch1.shape[1]}x{batch1.shape[2]} and {batch2.shape[1]}x{batch2.shape[2]})"
         )
-    check_expand(input, (batch1.shape[1], batch2.shape[2]))
+    _check_expand(input, (batch1.shape[1], batch2.shape[2]))
     check_sum(input, batch1, batch2, beta, alpha)
     return OPS["_addbmm"], (input, batch1, batch2, beta, alpha)
 
@@ -285,7 +360,7 @@ def _added(product: Any, input: Any, beta: Any, alpha: Any) -> Any:
 
 
 @differentiable(lambda input, mat, vec, beta, alpha: _added(_matmul_array(widen(mat), widen(vec)), input, beta, alpha), node="AddmvBackward0", inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
+                input=_input_rule,
                 mat=lambda grad, vec, alpha, xp: _scaled_back(xp._outer(grad, xp.conj(vec)), alpha, xp),
                 vec=lambda grad, mat, alpha, xp: _scaled_back(xp._mv(xp._t(xp.conj(mat)), grad), alpha, xp))  # fmt: skip
 def _addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number, alpha: Number) -> Tensor: ...
@@ -293,7 +368,7 @@ def _addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number, alpha: Number)
 
 @differentiable(lambda input, vec1, vec2, beta, alpha: _added(widen(vec1)[:, None] * widen(vec2), input, beta, alpha), node="AddrBackward0",
                 inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
+                input=_input_rule,
                 vec1=lambda grad, vec2, alpha, xp: _scaled_back(xp._mv(grad, xp.conj(vec2)), alpha, xp),
                 vec2=lambda grad, vec1, alpha, xp: _scaled_back(xp._mv(xp._t(grad), xp.conj(vec1)), alpha, xp))  # fmt: skip
 def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
@@ -310,15 +385,10 @@ def addmv(
     """
     if legacy:
         input, mat, vec, beta, alpha = legacy_sum((input, mat, vec, *legacy))
-    if mat.dim() != 2 or vec.dim() != 1 or input.dim() > 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {input.dim()}, {mat.dim()}, {vec.dim()}")
-    if mat.shape[1] != vec.shape[0] or input.numel() not in (1, mat.shape[0]):
-        raise RuntimeError(
-            f"size mismatch, got input ({input.numel()}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
-        )
-    check_vector_sum(input, mat, vec, beta, alpha)
+    check_vector_product(input._array.shape, input.dtype, mat, vec)
+    _real_factors(input.dtype, beta, alpha)
     if in_place:
-        fits_in_place(input, (mat.shape[0],))
+        _fits_in_place(input, (mat.shape[0],))
     return OPS["_addmv"], (input, mat, vec, beta, alpha)
 
 
@@ -352,8 +422,8 @@ def addr(
             sizes = [list(t.shape) for t in (input, vec1, vec2)]
             raise RuntimeError(f"size mismatch, input: {sizes[0]}, v1: {sizes[1]}, v2: {sizes[2]}")
     else:
-        check_expand(input, (vec1.shape[0], vec2.shape[0]))
-    common = common_dtype(input, vec1, vec2, beta, alpha, in_place)
+        _check_expand(input, (vec1.shape[0], vec2.shape[0]))
+    common = _common_dtype(input, vec1, vec2, beta, alpha, in_place)
     if not input.dtype is vec1.dtype is vec2.dtype is common:
         wanted = input.dtype if in_place else common
         input, vec1, vec2 = [t if t.dtype is wanted else t.to(wanted) for t in (input, vec1, vec2)]

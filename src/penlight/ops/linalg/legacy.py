@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._common.user_warnings import warn_user
+from ..._common.user_warnings import warn_once
 from ...kernels import linalg as kernels
 from ...tensor import Tensor
 from ..machinery.declare import differentiable
@@ -32,16 +32,6 @@ __all__ = [
     "cholesky", "det", "eig", "inverse", "lstsq", "lu", "lu_solve", "matrix_rank", "orgqr", "pinverse", "qr",
     "slogdet", "solve", "svd", "symeig", "triangular_solve"
 ]  # fmt: skip
-
-_warned: set[str] = set()
-
-
-def _deprecated(name: str, message: str) -> None:
-    """Warn as PyTorch does, once per process."""
-    if name not in _warned:
-        _warned.add(name)
-        warn_user(message)
-
 
 # ----- The same under another name --------------------------------------------------------------------------------------
 
@@ -128,8 +118,7 @@ def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     tensor([[3.],
             [4.]])
     """
-    _deprecated(
-        "qr",
+    warn_once(
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean "
         "parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
         "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
@@ -144,8 +133,7 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
     tensor([[2., 0.],
             [1., 1.]])
     """
-    _deprecated(
-        "cholesky",
+    warn_once(
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\nL = "
         "torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould "
         "be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid "
@@ -166,8 +154,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     (tensor([[2.0000, 2.0000],
             [0.5000, 1.0000]]), tensor([2, 2], dtype=torch.int32))
     """
-    _deprecated(
-        "lu",
+    warn_once(
         "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future "
         "PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\nLU, pivots = "
         "torch.linalg.lu_factor(A, compute_pivots)\nand\nLU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be "
@@ -185,8 +172,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor |
     >>> torch.lu_solve(torch.tensor([[6.0]]), *torch.linalg.lu_factor(torch.tensor([[2.0]])))
     tensor([[3.]])
     """
-    _deprecated(
-        "lu_solve",
+    warn_once(
         "torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release.\nNote that "
         "torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\nshould be replaced with\nX = "
         "torch.linalg.lu_solve(LU, pivots, B)",
@@ -237,8 +223,7 @@ def triangular_solve(
     >>> torch.triangular_solve(torch.tensor([[6.0]]), torch.tensor([[2.0]])).solution
     tensor([[3.]])
     """
-    _deprecated(
-        "triangular_solve",
+    warn_once(
         "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch "
         "release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\nX = "
         "torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B).",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -19,115 +18,11 @@ from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape
 from ..machinery.array_namespace import both, graph
 from ..machinery.declare import OPS, bilinear, install_method, method, warning_free
-from ..machinery.guards import (
-    c_name,
-    cannot_cast,
-    need_number,
-    need_one_dtype,
-    need_real_value,
-    not_implemented,
-    unrecorded,
-)
+from ..machinery.guards import c_name, need_one_dtype, not_implemented, unrecorded
 from ..machinery.op import traits
 from ..shape.views import _expand, _unsafe_view, _view
 
 __all__ = ["bmm", "dot", "ger", "matmul", "mm", "mv", "outer"]
-
-# ----- What the factors of a matrix product and the tensor added to it must have in common ----------------------------
-# Dtypes and shapes.
-
-
-_typeinfo = lazy_import(globals(), "_typeinfo", "...typeinfo")
-
-
-def check_factors(a: Tensor, b: Tensor, what: str = "m1 and m2") -> None:
-    """Refuse factors of different dtypes."""
-    if a._array.dtype is not b._array.dtype and a.dtype is not b.dtype and not dispatch.dispatches(a, b):
-        if what == "vectors":
-            left, right = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
-            raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {left} and {right}")
-        raise RuntimeError(f"expected {what} to have the same dtype, but got: {c_name(a.dtype)} != {c_name(b.dtype)}")
-
-
-def _real_factors(dtype: dtypes.dtype, beta: Any, alpha: Any) -> None:
-    """Refuse factors that are not scalars, or complex factors of real matrices."""
-    need_number(beta)
-    need_number(alpha)
-    if isinstance(beta, Tensor) or isinstance(alpha, Tensor):
-        raise TypeError("beta and alpha are numbers")  # `after_failure` converts a tensor
-    if isinstance(beta, complex) or isinstance(alpha, complex):
-        need_real_value(beta, dtype)
-        need_real_value(alpha, dtype)
-
-
-def check_sum(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> None:
-    """Refuse different dtypes in `input + mat1 @ mat2`, with addmm's message."""
-    dtype = input._array.dtype
-    if not (dtype is mat1._array.dtype is mat2._array.dtype or input.dtype is mat1.dtype is mat2.dtype):
-        which, other = ("self", input) if input.dtype is not mat2.dtype else ("mat1", mat1)
-        kinds = dtypes.LEGACY[other.dtype], dtypes.LEGACY[mat2.dtype]
-        raise RuntimeError(f"{which} and mat2 must have the same dtype, but got {kinds[0]} and {kinds[1]}")
-    _real_factors(input.dtype, beta, alpha)
-
-
-def check_batched_sum(
-    input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, inplace: bool = False
-) -> None:
-    """Refuse different dtypes, with baddbmm's message."""
-    if input.dtype is batch1.dtype is batch2.dtype:
-        _real_factors(input.dtype, beta, alpha)
-        return
-    if input.dtype is not batch1.dtype:
-        names = [c_name(t.dtype) for t in (input, batch1, batch2)]
-        raise RuntimeError(
-            f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}"
-        )
-    if inplace:
-        names = [c_name(t.dtype) for t in (input, batch2)]
-        raise RuntimeError(
-            f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype {names[1]} should match"
-        )
-    need_one_dtype(batch1, batch2)
-
-
-def check_vector_sum(input: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> None:
-    """Refuse different dtypes, with addmv's message."""
-    if not input.dtype is mat.dtype is vec.dtype:
-        kinds = [dtypes.LEGACY[t.dtype] for t in (input, mat, vec)]
-        raise RuntimeError(
-            f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[2]}"
-        )
-    _real_factors(input.dtype, beta, alpha)
-
-
-def check_expand(input: Tensor, shape: tuple[int, ...]) -> None:
-    """Refuse an added term that does not expand to the product's shape."""
-    own = tuple(input.shape)
-    if len(own) > len(shape) or any([n != m and n != 1 for n, m in zip(reversed(own), reversed(shape))]):
-        input.expand(shape)
-
-
-def fits_in_place(input: Tensor, shape: tuple[int, ...]) -> None:
-    """Refuse a product whose shape differs from that of the tensor it is added to in place."""
-    if tuple(input.shape) != shape:
-        raise RuntimeError(
-            f"Bad in-place call: input tensor size {list(input.shape)} and output tensor size {list(shape)} should match"
-        )
-
-
-def common_dtype(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, inplace: bool) -> dtypes.dtype:
-    """The dtype of addr, which promotes as arithmetic does; in place, the tensor's dtype must be able to hold it."""
-    pair = _typeinfo.result_type(vec1, vec2)
-    common = pair if input.dtype is pair else dtypes.promote_types(input.dtype, pair)
-    for name, factor in (("beta", beta), ("alpha", alpha)):
-        if isinstance(factor, bool) and common is not dtypes.bool_:
-            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
-        if isinstance(factor, (float, complex)) and not (common.is_floating_point or common.is_complex):
-            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
-    _real_factors(common, beta, alpha)
-    if inplace and not dtypes.can_cast(common, input.dtype):
-        raise cannot_cast(common, input.dtype)
-    return common
 
 
 def geometry(*names: str) -> dict[str, Any]:
@@ -275,11 +170,18 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         raise RuntimeError("self must be a matrix")
     if mat2.dim() != 2:
         raise RuntimeError("mat2 must be a matrix")
-    (n, k), (m, p) = input.shape, mat2.shape
-    if k != m and not dispatch.dispatches(input, mat2):
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
-    check_factors(input, mat2)
+    check_sizes(input, mat2)
+    if input.dtype is not mat2.dtype and not dispatch.dispatches(input, mat2):
+        kinds = c_name(input.dtype), c_name(mat2.dtype)
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {kinds[0]} != {kinds[1]}")
     return _mm(input, mat2, out=out)
+
+
+def check_sizes(mat1: Tensor, mat2: Tensor) -> None:
+    """Refuse matrices that cannot be multiplied."""
+    (n, k), (m, p) = mat1._array.shape, mat2._array.shape
+    if k != m and not dispatch.dispatches(mat1, mat2):
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
 
 
 @method
@@ -289,16 +191,25 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).flatten()
     tensor([3., 3.])
     """
-    if input.dim() != 3 or mat2.dim() != 3:
-        which = "batch1" if input.dim() != 3 else "batch2"
-        raise RuntimeError(f"{which} must be a 3D tensor")
-    (b, _, k), (c, m, _) = input.shape, mat2.shape
+    check_batches(input, mat2)
+    need_one_dtype(input, mat2)
+    return _bmm(input, mat2, out=out)
+
+
+def need_batch(name: str, batch: Tensor) -> None:
+    if batch._array.ndim != 3:
+        raise RuntimeError(f"{name} must be a 3D tensor")
+
+
+def check_batches(batch1: Tensor, batch2: Tensor) -> None:
+    """Refuse batches of matrices that cannot be multiplied."""
+    need_batch("batch1", batch1)
+    need_batch("batch2", batch2)
+    (b, _, k), (c, m, _) = batch1._array.shape, batch2._array.shape
     if b != c or k != m:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}]."
         )
-    need_one_dtype(input, mat2)
-    return _bmm(input, mat2, out=out)
 
 
 @method
@@ -308,18 +219,24 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.mv(torch.ones(2, 3), torch.ones(3))
     tensor([3., 3.])
     """
-    if input.dim() != 2 or vec.dim() != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.dim()}, {vec.dim()}")
-    if input.shape[1] != vec.shape[0]:
-        raise RuntimeError(
-            f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec ({vec.shape[0]})"
-        )
-    if input.dtype is not vec.dtype:
-        kinds = dtypes.LEGACY[vec.dtype], dtypes.LEGACY[input.dtype]
-        raise RuntimeError(
-            f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[0]}"
-        )
+    check_vector_product(input._array.shape[:1] or (0,), vec.dtype, input, vec)
     return _mv(input, vec, out=out)
+
+
+def check_vector_product(shape: tuple[int, ...], dtype: dtypes.dtype, mat: Tensor, vec: Tensor) -> None:
+    """Refuse a matrix and a vector whose product cannot be added to a tensor of this shape and dtype."""
+    factors, size = mat._array.shape, vec._array.shape
+    if len(factors) != 2 or len(size) != 1 or len(shape) > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {len(shape)}, {len(factors)}, {len(size)}")
+    rows, columns = factors
+    count = shape[0] if shape else 1
+    if columns != size[0] or count not in (1, rows):
+        raise RuntimeError(f"size mismatch, got input ({count}), mat ({rows}x{columns}), vec ({size[0]})")
+    if not dtype is mat.dtype is vec.dtype:
+        kinds = [dtypes.LEGACY[kind] for kind in (dtype, mat.dtype, vec.dtype)]
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[2]}"
+        )
 
 
 @method
@@ -329,15 +246,23 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor(11.)
     """
-    if input.dim() != 1 or tensor.dim() != 1:
-        raise RuntimeError(f"1D tensors expected, but got {input.dim()}D and {tensor.dim()}D tensors")
-    check_factors(input, tensor, "vectors")
-    if input.shape != tensor.shape:
-        raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{input.shape[0]}] and src [{tensor.shape[0]}] to have the same "
-            f"number of elements, but got {input.shape[0]} and {tensor.shape[0]} elements respectively"
-        )
+    check_vectors(input, tensor)
     return _dot(input, tensor, out=out)
+
+
+def check_vectors(a: Tensor, b: Tensor) -> None:
+    """Refuse vectors that have no scalar product."""
+    left, right = a._array.shape, b._array.shape
+    if len(left) != 1 or len(right) != 1:
+        raise RuntimeError(f"1D tensors expected, but got {len(left)}D and {len(right)}D tensors")
+    if a.dtype is not b.dtype:
+        kinds = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {kinds[0]} and {kinds[1]}")
+    if left != right:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor {list(left)} and src {list(right)} to have the same number of elements, but "
+            f"got {left[0]} and {right[0]} elements respectively"
+        )
 
 
 @method
@@ -354,6 +279,14 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 
 
 def _matmul(a: Tensor, b: Tensor) -> Tensor:
+    try:
+        return _by_dims(a, b)
+    except RuntimeError:
+        history_first(a, b)  # PyTorch reports invalid histories before shape errors
+        raise
+
+
+def _by_dims(a: Tensor, b: Tensor) -> Tensor:
     da, db = a.dim(), b.dim()
     if da == 2 and db == 2:
         return mm(a, b)
@@ -463,28 +396,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
     return _unsafe_view(bmm(left, right), (*batch, *([n] if a.dim() > 1 else []), p))
 
 
-def _history_first(function: Any) -> Any:
-    """A product that reports invalid histories before shape errors."""
-
-    @functools.wraps(function)
-    def checked(a: Tensor, b: Tensor) -> Tensor:
-        try:
-            return function(a, b)
-        except RuntimeError:
-            history_first(a, b)
-            raise
-
-    return checked
-
-
-_matmul = _history_first(_matmul)
-
-
-def _matmul_operator(self: Any, other: Any) -> Any:
-    return _matmul(self, other) if isinstance(other, Tensor) else NotImplemented
-
-
-setattr(Tensor, "__matmul__", _matmul_operator)
+setattr(Tensor, "__matmul__", lambda self, other: _matmul(self, other) if isinstance(other, Tensor) else NotImplemented)
 setattr(Tensor, "__rmatmul__", lambda self, other: matmul(other, self) if isinstance(other, Tensor) else NotImplemented)
 
 

@@ -18,6 +18,7 @@ from ..machinery.guards import need_one_dtype, not_implemented, plain_floats, un
 from ..machinery.op import traits
 from ..shape.joining import cat
 from ..shape.views import _unsafe_view
+from .matmul import check_vectors
 
 __all__ = ["chain_matmul", "cross", "dsmm", "hsmm", "inner", "kron", "spmm", "tensordot", "trace", "vander", "vdot"]
 
@@ -38,16 +39,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.vdot(torch.tensor([1 + 1j]), torch.tensor([2 + 0j]))
     tensor(2.-2.j)
     """
-    if input.dim() != 1 or other.dim() != 1:
-        raise RuntimeError(f"1D tensors expected, but got {input.dim()}D and {other.dim()}D tensors")
-    if input.dtype is not other.dtype:
-        names = dtypes.LEGACY[input.dtype], dtypes.LEGACY[other.dtype]
-        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}")
-    if input.numel() != other.numel():
-        raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{input.numel()}] and src [{other.numel()}] to have the same number "
-            f"of elements, but got {input.numel()} and {other.numel()} elements respectively"
-        )
+    check_vectors(input, other)
     return _vdot(input, other, out=out)
 
 

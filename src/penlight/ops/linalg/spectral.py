@@ -52,42 +52,31 @@ def _differences(values: Any, xp: Any) -> Any:
 # ----- Singular values ------------------------------------------------------------------------------------------------
 
 
-def _svd_error(A: Any) -> Exception:
-    if not np.isfinite(A).all():
+def _not_converged(function: str, values: str, A: Any) -> Exception:
+    finite = np.isfinite(A).all((-1, -2))
+    if finite.all():
         return LinAlgError(
-            f"linalg.svd: {_which(A)}The algorithm failed to converge because the input matrix contained non-finite values."
+            f"linalg.{function}: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+            f"{values} (error code: 1)."
         )
+    which = "" if A.ndim == 2 else f"(Batch element {int(np.flatnonzero(~finite)[0])}): "
     return LinAlgError(
-        "linalg.svd: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
-        "singular values (error code: 1)."
+        f"linalg.{function}: {which}The algorithm failed to converge because the input matrix contained non-finite values."
     )
 
 
-def _which(A: Any) -> str:
-    """The index of a matrix in a batch that has non-finite values."""
-    if A.ndim == 2:
-        return ""
-    return f"(Batch element {int(np.flatnonzero(~np.isfinite(A).all((-1, -2)))[0])}): "
+def _svd_by(decompose: Any, A: Any, *options: Any) -> Any:
+    try:
+        found = decompose(A, *options)
+    except np.linalg.LinAlgError:
+        raise _not_converged("svd", "singular values", A) from None
+    if np.isnan(found[1] if options else found).any() and np.isnan(A).any():
+        raise _not_converged("svd", "singular values", A)
+    return found
 
 
 def _svd_kernel(A: Any, full_matrices: bool) -> Any:
-    try:
-        U, S, Vh = gufuncs.svd(A, full_matrices)
-    except np.linalg.LinAlgError:
-        raise _svd_error(A) from None
-    if np.isnan(S).any() and np.isnan(A).any():
-        raise _svd_error(A)
-    return U, S, Vh
-
-
-def _values_kernel(A: Any) -> Any:
-    try:
-        S = gufuncs.svdvals(A)
-    except np.linalg.LinAlgError:
-        raise _svd_error(A) from None
-    if np.isnan(S).any() and np.isnan(A).any():
-        raise _svd_error(A)
-    return S
+    return _svd_by(gufuncs.svd, A, full_matrices)
 
 
 def _svd_rule(grads: Any, U: Any, S: Any, Vh: Any, xp: Any) -> Any:
@@ -146,7 +135,7 @@ def _phases(left: Any, right: Any, S: Any, inner: Any, xp: Any) -> Any:
 def _linalg_svd(A: Tensor, full_matrices: bool) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
-@plain(_values_kernel)
+@plain(lambda A: _svd_by(gufuncs.svdvals, A))
 def _svd_values(A: Tensor) -> Tensor: ...
 
 
@@ -184,30 +173,15 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
 # ----- Eigenvalues of Hermitian matrices ------------------------------------------------------------------------------
 
 
-def _eigh_failed(A: Any) -> Exception:
-    if not np.isfinite(A).all():
-        return LinAlgError(
-            f"linalg.eigh: {_which(A)}The algorithm failed to converge because the input matrix contained non-finite values."
-        )
-    return LinAlgError(
-        "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
-        "eigenvalues (error code: 1)."
-    )
+def _eigh_by(decompose: Any, A: Any, UPLO: Any) -> Any:
+    try:
+        return decompose(A, UPLO)
+    except np.linalg.LinAlgError:
+        raise _not_converged("eigh", "eigenvalues", A) from None
 
 
 def _eigh_kernel(A: Any, UPLO: Any) -> Any:
-    try:
-        values, vectors = gufuncs.eigh(A, UPLO)
-    except np.linalg.LinAlgError:
-        raise _eigh_failed(A) from None
-    return values, vectors
-
-
-def _eigvalsh_kernel(A: Any, UPLO: Any) -> Any:
-    try:
-        return gufuncs.eigvalsh(A, UPLO)
-    except np.linalg.LinAlgError:
-        raise _eigh_failed(A) from None
+    return _eigh_by(gufuncs.eigh, A, UPLO)
 
 
 def _eigh_rule(grads: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
@@ -237,7 +211,7 @@ def _eigh_rule(grads: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
 def _linalg_eigh(A: Tensor, UPLO: str) -> tuple[Tensor, Tensor]: ...
 
 
-@plain(_eigvalsh_kernel)
+@plain(lambda A, UPLO: _eigh_by(gufuncs.eigvalsh, A, UPLO))
 def _eigvalsh_values(A: Tensor, UPLO: str) -> Tensor: ...
 
 

@@ -339,10 +339,10 @@ def promote(op: Op, raws: dict[str, Any]) -> None:
     arrays = [raws[i] for i in names if isinstance(raws[i], np.ndarray)]
     numbers = [raws[i] for i in names if not isinstance(raws[i], np.ndarray)]
     common = dtypes.result_dtype(arrays, numbers)
-    if common.category == dtypes.COMPLEX and op.traits.refuses:
-        refuse(op, common.np)
     if op.floating and common.category < dtypes.FLOATING:
         common = dtypes.get_default_dtype()
+    if op.traits.refuses:
+        refuse(op, common.np)
     last = names[-1] if op.traits.full_scalars and is_half(common.np) else None
     for i in names:
         value = raws[i]

@@ -21,6 +21,7 @@ from ..._common.function_code import Compiled, compile_function, compiled_when_c
 from ...autograd.modes import NAMESPACE
 from ...kernels.elementwise.strategies import HALVES, LARGE, least_size
 from ...kernels.lazy import lazy_import
+from .guards import refusal
 from .op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
 from .public_functions import Shown, explaining
 
@@ -338,13 +339,24 @@ def _unwrap(op: Op) -> list[str]:
             body.append(f"{i}_ = None if {i} is None else {i}._array")
     if op.kind != "pointwise":
         return body
-    # Real inputs of one dtype continue here (floats only, if the op promotes integers to floats); others are promoted elsewhere.
     first, *others = op.operands
     body.append(f"dtype = {first}_.dtype")
-    straight_on = "FLOATS" if op.floating else "REAL_NUMBERS" if op.traits.compares_bytes else "REALS"
-    body.append(f"if dtype is not float32 and dtype not in {straight_on}: {leave}")
+    straight_on = _straight_dtypes(op)
+    float32 = "dtype is not float32 and " if NAMESPACE["float32"] in NAMESPACE[straight_on] else ""
+    body.append(f"if {float32}dtype not in {straight_on}: {leave}")
     body += [f"if {i}_.dtype is not dtype: {leave}" for i in others if op.kinds[i] == TENSOR]
     return body
+
+
+def _straight_dtypes(op: Op) -> str:
+    """The name of the set of dtypes in which an elementwise op's kernel takes inputs as they are: real ones (floats only, if the op promotes
+    integers to floats), and none that PyTorch refuses."""
+    usual = "FLOATS" if op.floating else "REAL_NUMBERS" if op.traits.compares_bytes else "REALS"
+    chosen = frozenset(d for d in NAMESPACE[usual] if refusal(op, d) is None)
+    known = (name for name in (usual, "REAL_NUMBERS", "FLOATS") if NAMESPACE[name] == chosen)
+    name = next(known, f"dtypes_{op.name}")
+    NAMESPACE[name] = chosen
+    return name
 
 
 def _array_of_number(op: Op, i: str) -> list[str]:

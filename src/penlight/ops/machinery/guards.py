@@ -15,7 +15,6 @@ from ...autograd import modes
 from ...autograd.modes import is_grad_enabled
 from ...autograd.node import NO_EDGE
 from ...autograd.views import DEFAULT, NO_GRAD, View, link, prune, unrecorded_edge
-from ...kernels.elementwise.strategies import least_size
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_warnings import hush, unhush
 from ...tensor import Tensor, new
@@ -101,24 +100,14 @@ def without_numpy_warnings(kernel: Kernel) -> Kernel:
     return run
 
 
-def only(kinds: str, name: str, kernel: Kernel) -> Kernel:
-    """A kernel limited to some kinds of dtypes; `name` is PyTorch's name of the kernel in its error for other dtypes."""
+def along_dim(kernel: Kernel) -> Kernel:
+    """A kernel along a dimension, to which 0-d arrays are vectors of one element."""
 
-    def run(input: Any, *rest: Any) -> Any:
-        if input.dtype.kind not in kinds:
-            raise not_implemented(name, input.dtype)
-        return kernel(input, *rest)
-
-    return run
-
-
-def wide_only(name: str, kernel: Kernel) -> Kernel:
-    """A kernel for 32-bit and 64-bit floats only."""
-
-    def run(input: Any, *rest: Any) -> Any:
-        if input.dtype.kind != "f" or input.dtype.itemsize == 2:
-            raise not_implemented(name, input.dtype)
-        return kernel(input, *rest)
+    def run(input: Any, dim: int, *rest: Any) -> Any:
+        if input.ndim:
+            return kernel(input, dim, *rest)
+        rest = tuple([x.reshape(-1) if isinstance(x, np.ndarray) else x for x in rest])
+        return kernel(input.reshape(1), 0, *rest).reshape(())
 
     return run
 
@@ -272,38 +261,38 @@ def no_tensor(name: str, *arguments: Any, parameters: tuple[str, str] = ("input"
 # ----- Dtypes that PyTorch has no kernel for --------------------------------------------------------------------------
 # `@traits(refuses=...)` says which dtypes an op refuses, and with which message.
 # The keys are kinds of NumPy dtypes: c complex, b bool, i and u integers, h 16-bit floats. A single word is the name of PyTorch's kernel,
-# as in `"lt_cpu" not implemented for 'ComplexFloat'`; a sentence is the full message.
-# Elementwise ops check for complex numbers on their slow path, which handles those anyway; other refusals wrap the kernel.
+# as in `"lt_cpu" not implemented for 'ComplexFloat'`; an exception has the full message.
+# Elementwise ops refuse on the path that promotes their operands, where the generated function sends these dtypes; other ops wrap the kernel.
+
+
+def refusal(op: Op, np_dtype: Any) -> str | Exception | None:
+    """What PyTorch says of an op on a dtype that it has no kernel for; None if it has one."""
+    kind = "h" if np_dtype.itemsize == 2 and np_dtype.kind in "fV" else np_dtype.kind
+    return next((said for kinds, said in op.traits.refuses.items() if kind in kinds), None)
 
 
 def refuse(op: Op, np_dtype: Any, inner: bool = False) -> None:
     """Raise PyTorch's error if it has no kernel of this op for the dtype. `inner`: along a dimension other than the last."""
-    kind = "h" if np_dtype.itemsize == 2 and np_dtype.kind in "fV" else np_dtype.kind
-    for kinds, said in op.traits.refuses.items():
-        if kind in kinds and isinstance(said, str):
-            raise not_implemented(said.replace("lastdim_", "") if inner else said, np_dtype)
-        if kind in kinds:
-            raise type(said)(said.args[0].replace("{}", dtypes.LEGACY[dtypes.from_np(np_dtype)]))
+    said = refusal(op, np_dtype)
+    if isinstance(said, str):
+        raise not_implemented(said.replace("lastdim_", "") if inner else said, np_dtype)
+    if said is not None:
+        raise type(said)(said.args[0].replace("{}", dtypes.LEGACY[dtypes.from_np(np_dtype)]))
 
 
 def refusing_dtypes(op: Op, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel, refusing the dtypes that PyTorch refuses, unless the slow path refuses them."""
+    """The kernel of an op that is not elementwise, refusing the dtypes that PyTorch refuses."""
     refuses = op.traits.refuses
-    if not refuses or (op.kind == "pointwise" and set(refuses) == {"c"}):
+    if not refuses or op.kind == "pointwise":
         return kernel
 
     kinds = "".join(refuses).replace("h", "fV")
-    with_number = op.name.endswith("_number")
     along_dim = any("lastdim_" in str(said) for said in refuses.values())
 
     def run(*args: Any) -> Any:
-        kind = args[0].dtype.kind
-        if kind in kinds and not (with_number and kind == "b" and type(args[1]) is int):  # these promote to int
+        if args[0].dtype.kind in kinds:
             inner = along_dim and args[0].ndim > 1 and args[1] not in (-1, args[0].ndim - 1)
             refuse(op, args[0].dtype, inner)
         return kernel(*args)
 
-    known = type(kernel) is np.ufunc or getattr(kernel, "one_pass", False)
-    run.one_pass = known and least_size(kernel)  # type: ignore[attr-defined]
-    run.__wrapped__ = kernel  # type: ignore[attr-defined]
     return run

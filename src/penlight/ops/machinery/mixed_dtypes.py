@@ -17,6 +17,7 @@ from ...kernels.copies.convert import cast_operand, is_half, plain_mask
 from ...kernels.elementwise.strategies import least_size
 from .dispatch import cast_number, execute, fit_of_arrays, narrow, stays_full
 from .generate import _edges, _make, _node, _number, _save, lays_out
+from .guards import refusal
 from .op import NUMBER, TENSOR, Op
 
 _NUMBER_TYPES = frozenset((int, float, bool, complex))
@@ -36,7 +37,7 @@ def promoted(op: Op, *operands: Any) -> Any:
         common = _common[key]
     except KeyError:
         common = _common[key] = _find_common(op, operands)
-    if common is None or (common.category == dtypes.COMPLEX and op.traits.refuses):
+    if common is None or (op.traits.refuses and refusal(op, common.np) is not None):
         return None
     np_dtype = common.np
     found = [

@@ -16,7 +16,7 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import wrap_dim
 from ..machinery.declare import OPS, OpCall, differentiable, install_method, method, op_forms, pointwise
-from ..machinery.guards import cannot_cast, need_number, not_implemented
+from ..machinery.guards import along_dim, cannot_cast, need_number, not_implemented
 from ..machinery.op import traits
 from ..machinery.rules import zero_gradient
 from ..machinery.ufunc_calls import arithmetic
@@ -24,7 +24,7 @@ from ..pointwise.elementary import _as_operands
 
 __all__ = ["clamp", "clamp_max", "clamp_min", "clip", "clip_", "log_softmax", "relu", "sigmoid", "softmax"]
 
-_NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
+NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
 
 # ----- Clamping -----------------------------------------------------------------------------------------------------
 
@@ -84,19 +84,19 @@ def _inside(input: Any, min: Any, max: Any) -> Any:
 
 @pointwise(_clamp_array, node="ClampBackward1",
            input=lambda grad, input, min, max, xp: xp.where(_inside(input, min, max), grad, 0.0))  # fmt: skip
-@traits(refuses={"c": _NO_CLAMP})
+@traits(refuses={"c": NO_CLAMP})
 def _clamp(input: Tensor, min: Any, max: Any) -> Tensor: ...
 
 
 @pointwise(one_pass(lambda input, min: _clamp_array(input, min, None)), node="ClampMinBackward0",
            input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0))  # fmt: skip
-@traits(refuses={"c": _NO_CLAMP})
+@traits(refuses={"c": NO_CLAMP})
 def _clamp_min(input: Tensor, min: Any) -> Tensor: ...
 
 
 @pointwise(one_pass(lambda input, max: _clamp_array(input, None, max)), node="ClampMaxBackward0",
            input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0))  # fmt: skip
-@traits(refuses={"c": _NO_CLAMP})
+@traits(refuses={"c": NO_CLAMP})
 def _clamp_max(input: Tensor, max: Any) -> Tensor: ...
 
 
@@ -118,21 +118,21 @@ def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor: ...
            input=lambda grad, input, min, max, xp: xp.where((input >= min) & (input <= max), grad, 0.0),
            min=lambda grad, input, min, max, xp: xp.where((input < min) & (min < max), grad, 0.0),
            max=lambda grad, input, min, max, xp: xp.where((input > max) | (max < min), grad, 0.0))  # fmt: skip
-@traits(refuses={"c": _NO_CLAMP, "b": "clamp_cpu"})
+@traits(refuses={"c": NO_CLAMP, "b": "clamp_cpu"})
 def _clamp_tensor(input: Tensor, min: Tensor, max: Tensor) -> Tensor: ...
 
 
 @pointwise(np.maximum, node="ClampBackward0",
            input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0),
            min=lambda grad, input, min, xp: xp.where(input < min, grad, 0.0))  # fmt: skip
-@traits(refuses={"c": _NO_CLAMP})
+@traits(refuses={"c": NO_CLAMP})
 def _clamp_low(input: Tensor, min: Tensor) -> Tensor: ...
 
 
 @pointwise(np.minimum, node="ClampBackward0",
            input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0),
            max=lambda grad, input, max, xp: xp.where(input > max, grad, 0.0))  # fmt: skip
-@traits(refuses={"c": _NO_CLAMP})
+@traits(refuses={"c": NO_CLAMP})
 def _clamp_high(input: Tensor, max: Tensor) -> Tensor: ...
 
 
@@ -213,8 +213,6 @@ _MOST_SMALL = 512  # elements, up to which call overhead dominates
 def _relu_array(input: Any) -> Any:
     if input.dtype is _FLOAT32 and input.size < COMPILED:
         return np.maximum(_ZERO, input)  # of 0 and -0 NumPy returns the second
-    if input.dtype.kind == "b":
-        raise RuntimeError("Boolean inputs not supported for relu")
     return _activation_kernels.relu(input)
 
 
@@ -234,7 +232,11 @@ def _threshold_backward(input: Tensor, output: Tensor, threshold: float) -> Tens
 
 
 @pointwise(_relu_array, input=lambda grad, result, xp: xp._threshold_backward(grad, result, 0.0))
-@traits(out=False, refuses={"c": _NO_CLAMP}, keeps_finite=("op", "rules"))
+@traits(
+    out=False,
+    refuses={"c": NO_CLAMP, "b": RuntimeError("Boolean inputs not supported for relu")},
+    keeps_finite=("op", "rules"),
+)
 def relu(input: Tensor) -> Tensor:
     """Each element, or 0 where it is negative.
 
@@ -294,18 +296,13 @@ def _rule_on_rows(rule: Any, grad: Any, result: Any, dim: int, xp: Any) -> Any:
     return xp.reshape(rule(xp.reshape(grad, (1,)), xp.reshape(result, (1,)), 0), ())
 
 
-def _rowwise(kernel: Any) -> Any:
-    """A kernel along a dimension that also accepts 0-d arrays."""
-    return lambda input, dim: kernel(input.reshape(1), 0).reshape(()) if input.ndim == 0 else kernel(input, dim)
-
-
-@differentiable(_rowwise(_softmax_kernels.softmax), node="SoftmaxBackward0",
+@differentiable(along_dim(_softmax_kernels.softmax), node="SoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp._softmax_backward, grad, result, dim, xp))  # fmt: skip
 @traits(refuses={"c": "softmax_lastdim_kernel_impl"}, aten="_softmax")
 def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
-@differentiable(_rowwise(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
+@differentiable(along_dim(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp._log_softmax_backward, grad, result, dim, xp))  # fmt: skip
 @traits(refuses={"c": "log_softmax_lastdim_kernel_impl"}, aten="_log_softmax")
 def _log_softmax(input: Tensor, dim: int) -> Tensor: ...
@@ -348,15 +345,10 @@ def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tenso
 # ----- What the tables of activations share ---------------------------------------------------------------------------
 
 
-def floats_only(name: str, complex_too: bool = False) -> Any:
-    """A check that refuses integers (and complex numbers) with PyTorch's error."""
-
-    def check(env: dict[str, Any]) -> None:
-        category = env["input"].dtype.category
-        if category != dtypes.FLOATING and not (complex_too and category == dtypes.COMPLEX):
-            raise not_implemented(name, env["input"].dtype.np)
-
-    return check
+def need_floats(name: str, input: Tensor) -> None:
+    """Refuse integers and complex numbers in PyTorch's words for its kernel of this name."""
+    if input.dtype.category != dtypes.FLOATING:
+        raise not_implemented(name, input.dtype.np)
 
 
 def as_number(function: str, parameter: str, value: Any) -> Any:

@@ -10,16 +10,16 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from ..._common.user_warnings import warn_user
+from ..._common.user_warnings import warn_once
 from ...kernels import conv as kernels
 from ...tensor import Tensor
-from ..linalg.matmul import check_sum
+from ..linalg.addmm import check_sum
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import plain_numbers, refuse_complex_gradient
 from ..machinery.op import traits
 from ..machinery.rules import saved_as_input
-from .conv_arguments import Ints, check_dtypes, check_ranks, expand, settle, settled, transposed_shape
+from .conv_arguments import Ints, check_dtypes, same_totals, settle, settled, transposed_shape
 from .padding import constant_pad_nd
 
 __all__ = [
@@ -134,28 +134,17 @@ def _forward(
     if type(padding) is str:
         if padding not in ("valid", "same"):
             raise RuntimeError(f"Invalid padding string: '{padding}'")
-        dilation = expand(dilation, dims, "dilation", name)
         input, padding = _same(name, dims, input, weight, stride, dilation) if padding == "same" else (input, 0)
     return _run(name, dims, input, weight, bias, stride, padding, dilation, False, 0, groups)
 
 
-_warned: list[bool] = []
-
-
-def _same(name: str, dims: int, input: Tensor, weight: Tensor, stride: Any, dilation: Ints) -> tuple[Tensor, Ints]:
+def _same(name: str, dims: int, input: Tensor, weight: Tensor, stride: Any, dilation: Any) -> tuple[Tensor, Ints]:
     """The input and the padding for a result of the input's size. If the total is odd, the extra zero goes at the end."""
-    shape = tuple(input.shape)
-    check_ranks(shape if len(shape) == dims + 2 else (1, *shape), tuple(weight.shape), dilation, "")
-    if any(s != 1 for s in expand(stride, dims, "stride", name)):
-        raise RuntimeError("padding='same' is not supported for strided convolutions")
-    totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation)]
+    totals = same_totals(name, dims, tuple(input.shape), tuple(weight.shape), stride, dilation)
     if any(t % 2 for t in totals):
-        if not _warned:
-            _warned.append(True)
-            warn_user(
-                "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "
-                "created"
-            )
+        warn_once(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
+        )
         input = constant_pad_nd(input, [n for t in reversed(totals) for n in (0, t % 2)])
     return input, tuple(t // 2 for t in totals)
 

@@ -9,7 +9,7 @@ from typing import Any
 from ...kernels.conv import fold as kernels
 from ...tensor import Tensor
 from ..machinery.declare import linear
-from ..machinery.guards import not_implemented, plain_numbers
+from ..machinery.guards import plain_numbers
 from ..machinery.op import traits
 
 __all__ = ["fold", "unfold"]
@@ -40,6 +40,7 @@ def _fold_array(input: Any, output_size: Ints, kernel_size: Ints, dilation: Ints
 @linear(_unfold_array, node="Im2ColBackward0",
         input=lambda grad, input_shape, kernel_size, dilation, padding, stride, xp:
             xp._col2im(grad, input_shape[-2:], kernel_size, dilation, padding, stride))  # fmt: skip
+@traits(refuses={"iu": "im2col_out_cpu"})
 def _im2col(input: Tensor, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Tensor: ...
 
 
@@ -149,8 +150,6 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         settled = _settled_unfold(input.shape, *map(plain_numbers, given))
     except TypeError:  # lists, or wrong types
         settled = _settle_unfold(input.shape, *given)
-    if input._array.dtype.kind in "iu":
-        raise not_implemented("im2col_out_cpu", input._array.dtype)
     return _im2col(input, *settled)
 
 

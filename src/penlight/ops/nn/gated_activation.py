@@ -23,7 +23,7 @@ from ..machinery.op import traits
 from ..machinery.rules import joint_rules, zero_gradient
 from ..pointwise.elementary import where
 from ..shape.joining import cat
-from .activation import floats_only, run, softmax as _softmax_along
+from .activation import need_floats, run, softmax as _softmax_along
 from .piecewise_activation import leaky_result_rule
 
 __all__ = ["glu", "gumbel_softmax", "prelu", "rrelu", "rrelu_", "softmin"]
@@ -55,9 +55,6 @@ def _prelu_gradients(grad: Any, input: Any, weight: Any, needs: Any, xp: Any) ->
 def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor: ...
 
 
-_prelu_check = floats_only("prelu_cpu")
-
-
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where it is positive, else weight * x, with one weight or one for each channel.
 
@@ -67,7 +64,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if input.dtype is not weight.dtype:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[weight.dtype]
         raise RuntimeError(f"prelu: Type promoting not supported. Got {kinds[0]} and {kinds[1]}")
-    _prelu_check({"input": input})
+    need_floats("prelu_cpu", input)
     shape, count = input._array.shape, weight._array.size
     if count != 1:
         if not shape:
@@ -147,7 +144,7 @@ def rrelu(
 def rrelu_by(input: Tensor, lower: float, upper: float, training: bool, inplace: bool, generator: Any) -> Tensor:
     """`rrelu` with slopes from a generator."""
     if isinstance(input, Tensor):
-        floats_only("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")({"input": input})
+        need_floats("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu", input)
         if training and input.dtype is dtypes.float16:
             raise not_implemented("rrelu_with_noise_out_cpu", input._array.dtype)
     for name, bound in (("lower", lower), ("upper", upper)) if training else ():
@@ -181,7 +178,7 @@ both("glu_backward", kernels.glu_backward, _glu_slope)
 
 
 @differentiable(kernels.glu, node="GluBackward0", input=lambda grad, input, dim, xp: xp.glu_backward(grad, input, dim))
-@traits(backward="grad input")
+@traits(backward="grad input", refuses={"biuc": "glu_cpu"})
 def _glu(input: Tensor, dim: int) -> Tensor: ...
 
 
@@ -196,7 +193,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     axis = wrap_dim(dim, input.dim())
     if input.shape[axis] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}")
-    floats_only("glu_cpu")({"input": input})
     return _glu(input, axis)
 
 

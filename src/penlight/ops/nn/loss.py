@@ -81,15 +81,9 @@ def _mse_array(input: Any, target: Any, reduction: int) -> Any:
         flat = difference.reshape(-1)
         total = flat.dot(flat)
         return total / flat.size if reduction == 1 else total
-    return (
-        kernels.mse_loss(input, target, WORDS[reduction])
-        if difference.dtype.kind != "c"
-        else _mse_complex(difference, reduction)
-    )
-
-
-def _mse_complex(difference: Any, reduction: int) -> Any:
-    return reduce_values(difference * difference, reduction)
+    if difference.dtype.kind == "c":
+        return reduce_values(difference * difference, reduction)
+    return kernels.mse_loss(input, target, WORDS[reduction])
 
 
 @differentiable(
@@ -100,7 +94,7 @@ def _mse_complex(difference: Any, reduction: int) -> Any:
     input=lambda grad, input, target, reduction, xp: xp._mse_backward(grad, input, target, reduction),
     target=lambda grad, input, target, reduction, xp: xp._mse_backward(grad, target, input, reduction),
 )
-@traits(refuses={"c": "mse_cpu"})
+@traits(refuses={"biuc": "mse_cpu"})
 def _mse_loss(input: Tensor, target: Tensor, reduction: int) -> Tensor: ...
 
 
@@ -116,8 +110,6 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
         input, target = same_shape(input, target)
     if weight is not None:
         return _weighted((input - target).pow(2), weight, number, input)
-    if input._array.dtype.kind in "biu":
-        raise not_implemented("mse_cpu", input._array.dtype)
     return _mse_loss(input, target, number)
 
 
@@ -151,32 +143,34 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
 
 def _smooth_slope(grad: Any, input: Any, target: Any, reduction: int, beta: float) -> Any:
     d = input - target
-    slope = where((d > -beta) & (d < beta), d / beta, d.sign())
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through(where((d > -beta) & (d < beta), d / beta, d.sign()), grad, reduction)
 
 
 def _huber_slope(grad: Any, input: Any, target: Any, reduction: int, delta: float) -> Any:
     d = input - target
-    slope = where((d > -delta) & (d < delta), d, delta * d.sign())
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through(where((d > -delta) & (d < delta), d, delta * d.sign()), grad, reduction)
 
 
-def _by_word(kernel: Any) -> Any:
-    """A backward kernel that takes the reduction as a number."""
-    return lambda grad, input, target, reduction, *rest: kernel(
-        np.asarray(grad), input, target, WORDS[reduction], *rest
-    )
+def _through(slope: Any, grad: Any, reduction: int, weight: Any = None) -> Any:
+    """The derivative of each loss, by its weight, times the gradient of the reduced losses."""
+    slope = slope if weight is None else slope * weight
+    return slope * unreduce(grad, tuple(slope.shape), reduction)
 
 
-both("smooth_l1_backward", _by_word(kernels.smooth_l1_loss_backward), _smooth_slope)
-both("huber_backward", _by_word(kernels.huber_loss_backward), _huber_slope)
+def _by_word(kernel: Any, at: int) -> Any:
+    """A backward kernel that takes the reduction, its argument at this position after the gradient, as a number."""
+    return lambda grad, *rest: kernel(np.asarray(grad), *rest[:at], WORDS[rest[at]], *rest[at + 1 :])
+
+
+both("smooth_l1_backward", _by_word(kernels.smooth_l1_loss_backward, 2), _smooth_slope)
+both("huber_backward", _by_word(kernels.huber_loss_backward, 2), _huber_slope)
 
 
 @differentiable(lambda input, target, reduction, beta: kernels.smooth_l1_loss(input, target, WORDS[reduction], beta),
                 node="SmoothL1LossBackward0",
                 input=lambda grad, input, target, reduction, beta, xp: xp.smooth_l1_backward(grad, input, target, reduction, beta),
                 target=lambda grad, input, target, reduction, beta, xp: xp.smooth_l1_backward(grad, target, input, reduction, beta))  # fmt: skip
-@traits(refuses={"c": "smooth_l1_cpu"}, backward="grad input target")
+@traits(refuses={"biuc": "smooth_l1_cpu"}, backward="grad input target")
 def _smooth_l1_loss(input: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor: ...
 
 
@@ -184,7 +178,7 @@ def _smooth_l1_loss(input: Tensor, target: Tensor, reduction: int, beta: float) 
                 node="HuberLossBackward0",
                 input=lambda grad, input, target, reduction, delta, xp: xp.huber_backward(grad, input, target, reduction, delta),
                 target=lambda grad, input, target, reduction, delta, xp: xp.huber_backward(grad, target, input, reduction, delta))  # fmt: skip
-@traits(refuses={"c": "huber_cpu"}, backward="grad input target")
+@traits(refuses={"biuc": "huber_cpu"}, backward="grad input target")
 def _huber_loss(input: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor: ...
 
 
@@ -202,8 +196,6 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
         return reduce_values((input - target).abs(), number)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    if input._array.dtype.kind in "biu":
-        raise not_implemented("smooth_l1_cpu", input._array.dtype)
     return _smooth_l1_loss(input, target, number, beta)
 
 
@@ -222,8 +214,6 @@ def huber_loss(
             raise cannot_cast(input.dtype, kind)
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    if input._array.dtype.kind in "biu":
-        raise not_implemented("huber_cpu", input._array.dtype)
     if weight is None and kind is input.dtype:
         return _huber_loss(input, target, number, delta)
     losses = _huber_loss(input, target, 0, delta).to(kind)
@@ -244,21 +234,15 @@ def _logits_slope(grad: Any, input: Any, target: Any, weight: Any, pos_weight: A
     else:
         t = pos_weight * target
         slope = (t + 1 - target) * slope - t
-    slope = slope if weight is None else slope * weight
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through(slope, grad, reduction, weight)
 
 
-def _logits_slope_array(grad: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
-    return kernels.bce_with_logits_backward(np.asarray(grad), input, target, weight, pos_weight, WORDS[reduction])
-
-
-both("bce_logits_backward", _logits_slope_array, _logits_slope)
+both("bce_logits_backward", _by_word(kernels.bce_with_logits_backward, 4), _logits_slope)
 
 
 def _logits_target_rule(grad: Any, input: Any, weight: Any, pos_weight: Any, reduction: int, xp: Any) -> Any:
     slope = -input if pos_weight is None else xp._logsigmoid(-input) - pos_weight * xp._logsigmoid(input)
-    slope = slope if weight is None else slope * weight
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through(slope, grad, reduction, weight)
 
 
 @differentiable(lambda input, target, weight, pos_weight, reduction:
@@ -308,31 +292,22 @@ def _fit_factor(factor: Tensor, input: Tensor) -> None:
 
 
 def _bce_slope(grad: Any, input: Any, target: Any, weight: Any, reduction: int) -> Any:
-    slope = (input - target) / (input * (1 - input)).clamp_min(1e-12)
-    slope = slope if weight is None else slope * weight
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through((input - target) / (input * (1 - input)).clamp_min(1e-12), grad, reduction, weight)
 
 
-both(
-    "bce_backward",
-    lambda grad, input, target, weight, reduction: kernels.bce_backward(
-        np.asarray(grad), input, target, weight, WORDS[reduction]
-    ),
-    _bce_slope,
-)
+both("bce_backward", _by_word(kernels.bce_backward, 3), _bce_slope)
 
 
 def _bce_target_rule(grad: Any, input: Any, weight: Any, reduction: int, xp: Any) -> Any:
     slope = xp._clamp_min(xp.log(1 - input), -100.0) - xp._clamp_min(xp.log(input), -100.0)
-    slope = slope if weight is None else slope * weight
-    return slope * unreduce(grad, tuple(input.shape), reduction)
+    return _through(slope, grad, reduction, weight)
 
 
 @differentiable(lambda input, target, weight, reduction: kernels.bce(input, target, weight, WORDS[reduction]),
                 node="BinaryCrossEntropyBackward0",
                 input=lambda grad, input, target, weight, reduction, xp: xp.bce_backward(grad, input, target, weight, reduction),
                 target=_bce_target_rule)  # fmt: skip
-@traits(refuses={"c": "binary_cross_entropy"}, backward="grad input target")
+@traits(refuses={"biuc": "binary_cross_entropy"}, backward="grad input target")
 def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor: ...
 
 
@@ -351,8 +326,6 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
         )
     if target.dtype is not input.dtype:
         raise RuntimeError(f"Found dtype {dtypes.LEGACY[target.dtype]} but expected {dtypes.LEGACY[input.dtype]}")
-    if input._array.dtype.kind in "biu":
-        raise not_implemented("binary_cross_entropy", input._array.dtype)
     if weight is not None:
         not_differentiable("binary_cross_entropy", weight=weight)
         shape = broadcast_shape(tuple(weight.shape), tuple(input.shape))

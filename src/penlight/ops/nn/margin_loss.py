@@ -169,6 +169,12 @@ def _multi_margin_loss(
 ) -> Tensor: ...
 
 
+def _need_scores(input: Tensor) -> None:
+    shape = list(input.shape)
+    if len(shape) > 2 or shape[-1:] == [0]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {shape}")
+
+
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """How far the scores of other classes are within a margin of the target's, to the power of 1 or 2, averaged over classes.
@@ -181,10 +187,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
-    if input.dim() > 2 or (input.dim() == 2 and input.shape[1] == 0) or (input.dim() < 2 and input.numel() == 0):
-        raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
-        )
+    _need_scores(input)
     count = input.shape[0] if input.dim() == 2 else 1
     classes = input.shape[-1] if input.dim() else 1
     if target.dtype is not dtypes.int64:
@@ -259,10 +262,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     tensor(0.2500)
     """
     number = reduction_number(reduction, size_average, reduce)
-    if input.dim() > 2 or (input.dim() == 2 and input.shape[1] == 0) or (input.dim() < 2 and input.numel() == 0):
-        raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
-        )
+    _need_scores(input)
     if target.shape != input.shape and not (input.dim() < 2 and target.dim() < 2 and input.numel() == target.numel()):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     if target.dtype is not dtypes.int64:
@@ -361,15 +361,21 @@ def triplet_margin(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool, reduction: int
 ) -> Tensor:
     """`triplet_margin_loss` with its reduction given as a number."""
+    return _triplet(lambda a, b: pairwise_distance(a, b, p, eps), anchor, positive, negative, margin, swap, reduction)
+
+
+def _triplet(
+    distance: Any, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, swap: bool, reduction: int
+) -> Tensor:
     dims = (anchor.dim(), positive.dim(), negative.dim())
     if len(set(dims)) != 1:
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
             f"{dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
         )
-    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
-        far = minimum(far, pairwise_distance(positive, negative, p, eps))
+        far = minimum(far, distance(positive, negative))
     return reduce_values((margin + near - far).clamp_min(0), reduction)
 
 
@@ -387,16 +393,7 @@ def triplet_margin_with_distance_loss(
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function
-    dims = (anchor.ndim, positive.ndim, negative.ndim)
-    if len(set(dims)) != 1:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-            f"{dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
-        )
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = minimum(far, distance(positive, negative))
-    return reduce_values((margin + near - far).clamp_min(0), number)
+    return _triplet(distance, anchor, positive, negative, margin, swap, number)
 
 
 @differentiable(_norm_array, node="NormBackward1", input=_norm_rule)

@@ -11,9 +11,9 @@ from ...kernels.elementwise import activation as kernels
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, pointwise
-from ..machinery.guards import not_implemented
+from ..machinery.op import traits
 from ..machinery.rules import zero_gradient
-from .activation import floats_only, run
+from .activation import NO_CLAMP, run
 
 __all__ = [
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "relu6", "relu_",
@@ -28,20 +28,14 @@ def _hardtanh_backward(upstream: Tensor, input: Tensor, min_val: float, max_val:
 
 
 def _hardtanh_array(input: Any, min_val: float, max_val: float) -> Any:
-    if input.dtype.kind == "b":
-        raise RuntimeError("Bool inputs not supported for hardtanh")
     if input.dtype.kind == "u" and (min_val < 0 or max_val < 0):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return kernels.hardtanh(input, min_val, max_val)
 
 
-def _not_complex(env: dict[str, Any]) -> None:
-    if env["input"].dtype.category == dtypes.COMPLEX:
-        raise NotImplementedError("clamp is not supported for complex types")
-
-
-@pointwise(_hardtanh_array, node="HardtanhBackward0", check=_not_complex,
+@pointwise(_hardtanh_array, node="HardtanhBackward0",
            input=lambda grad, input, min_val, max_val, xp: xp._hardtanh_backward(grad, input, min_val, max_val))  # fmt: skip
+@traits(refuses={"c": NO_CLAMP, "b": RuntimeError("Bool inputs not supported for hardtanh")})
 def _hardtanh(input: Tensor, min_val: float, max_val: float) -> Tensor: ...
 
 
@@ -88,8 +82,9 @@ def relu_(input: Tensor) -> Tensor:
 def _hardsigmoid_backward(upstream: Tensor, input: Tensor) -> Tensor: ...
 
 
-@pointwise(kernels.hardsigmoid, node="HardsigmoidBackward0", floating=True, check=floats_only("hardsigmoid_cpu"),
+@pointwise(kernels.hardsigmoid, node="HardsigmoidBackward0",
            input=lambda grad, input, xp: xp._hardsigmoid_backward(grad, input))  # fmt: skip
+@traits(refuses={"biuc": "hardsigmoid_cpu"})
 def _hardsigmoid(input: Tensor) -> Tensor: ...
 
 
@@ -108,8 +103,9 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def _hardswish_backward(upstream: Tensor, input: Tensor) -> Tensor: ...
 
 
-@pointwise(kernels.hardswish, node="HardswishBackward0", floating=True, check=floats_only("hardswish_cpu"),
+@pointwise(kernels.hardswish, node="HardswishBackward0",
            input=lambda grad, input, xp: xp._hardswish_backward(grad, input))  # fmt: skip
+@traits(refuses={"biuc": "hardswish_cpu"})
 def _hardswish(input: Tensor) -> Tensor: ...
 
 
@@ -139,18 +135,14 @@ def leaky_result_rule(grad: Any, result: Any, negative_slope: float, xp: Any) ->
     return xp._leaky_relu_backward(grad, result, negative_slope)
 
 
-@pointwise(kernels.leaky_relu, node="LeakyReluBackward0", floating=True, inplace=False, check=floats_only("leaky_relu_cpu"),
+@pointwise(kernels.leaky_relu, node="LeakyReluBackward0", inplace=False,
            input=lambda grad, input, negative_slope, xp: xp._leaky_relu_backward(grad, input, negative_slope))  # fmt: skip
+@traits(refuses={"biuc": "leaky_relu_cpu"})
 def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor: ...
 
 
-@pointwise(
-    kernels.leaky_relu,
-    node="LeakyReluBackward1",
-    floating=True,
-    check=floats_only("leaky_relu_cpu"),
-    input=leaky_result_rule,
-)
+@pointwise(kernels.leaky_relu, node="LeakyReluBackward1", input=leaky_result_rule)
+@traits(refuses={"biuc": "leaky_relu_cpu"})
 def _leaky_relu_written(input: Tensor, negative_slope: float) -> Tensor: ...
 
 
@@ -173,27 +165,22 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 
 
 def _threshold_array(input: Any, threshold: float, value: float) -> Any:
-    if input.dtype.kind == "b":
-        raise not_implemented("threshold_cpu", input.dtype)
     if input.dtype.kind in "iu":
         return np.where(input <= threshold, input.dtype.type(value), input)
     return kernels.threshold(input, threshold, value)
-
-
-def _threshold_check(env: dict[str, Any]) -> None:
-    if env["input"].dtype.category == dtypes.COMPLEX:
-        floats_only("threshold_cpu")(env)
 
 
 def _threshold_rule(grad: Any, input: Any, threshold: float, xp: Any) -> Any:
     return xp._threshold_backward(grad, input, threshold)
 
 
-@pointwise(_threshold_array, node="ThresholdBackward0", check=_threshold_check, inplace=False, input=_threshold_rule)
+@pointwise(_threshold_array, node="ThresholdBackward0", inplace=False, input=_threshold_rule)
+@traits(refuses={"bc": "threshold_cpu"})
 def _threshold(input: Tensor, threshold: float, value: float) -> Tensor: ...
 
 
-@pointwise(_threshold_array, node="ThresholdBackward1", check=_threshold_check, input=_threshold_rule)
+@pointwise(_threshold_array, node="ThresholdBackward1", input=_threshold_rule)
+@traits(refuses={"bc": "threshold_cpu"})
 def _threshold_written(input: Tensor, threshold: float, value: float) -> Tensor: ...
 
 
@@ -226,8 +213,9 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 def _softshrink_backward(upstream: Tensor, input: Tensor, lambd: float) -> Tensor: ...
 
 
-@pointwise(kernels.softshrink, node="SoftshrinkBackward0", floating=True, inplace=False, check=floats_only("softshrink_check"),
+@pointwise(kernels.softshrink, node="SoftshrinkBackward0", inplace=False,
            input=lambda grad, input, lambd, xp: xp._softshrink_backward(grad, input, lambd))  # fmt: skip
+@traits(refuses={"biuc": "softshrink_check"})
 def _softshrink(input: Tensor, lambd: float) -> Tensor: ...
 
 
@@ -257,8 +245,9 @@ def dtypes_max(input: Tensor) -> float:
 def _hardshrink_backward(upstream: Tensor, input: Tensor, lambd: float) -> Tensor: ...
 
 
-@pointwise(kernels.hardshrink, floating=True, inplace=False, check=floats_only("hardshrink_cpu"),
+@pointwise(kernels.hardshrink, inplace=False,
            input=lambda grad, input, lambd, xp: xp._hardshrink_backward(grad, input, lambd))  # fmt: skip
+@traits(refuses={"biuc": "hardshrink_cpu"})
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 within `lambd` of 0.
 

@@ -433,7 +433,19 @@ def _unpool_size(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, outpu
     return given
 
 
-def _max_unpool(dims: int, input: Tensor, indices: Tensor, size: Ints) -> Tensor:
+def _max_unpool(
+    dims: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any
+) -> Tensor:
+    name = f"max_unpool{dims}d"
+    kernel = expand(kernel_size, dims, name, "kernel_size")
+    stride = kernel if stride is None else expand(stride, dims, name, "stride")
+    size = _unpool_size(input, kernel, stride, expand(padding, dims, name, "padding"), output_size)
+    if dims == 1:
+        return _unpooled(2, input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1)).squeeze(-1)
+    return _unpooled(dims, input, indices, size)
+
+
+def _unpooled(dims: int, input: Tensor, indices: Tensor, size: Ints) -> Tensor:
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(f"elements in indices should be type int64 but got: {dtypes.LEGACY[indices.dtype]}")
     if input.dim() not in (dims + 1, dims + 2):
@@ -457,10 +469,7 @@ def max_unpool1d(
     >>> torch.nn.functional.max_unpool1d(values, where, 2)
     tensor([[0., 3., 5., 0.]])
     """
-    kernel = expand(kernel_size, 1, "max_unpool1d", "kernel_size")
-    stride = kernel if stride is None else expand(stride, 1, "max_unpool1d", "stride")
-    size = _unpool_size(input, kernel, stride, expand(padding, 1, "max_unpool1d", "padding"), output_size)
-    return _max_unpool(2, input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1)).squeeze(-1)
+    return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
 def max_unpool2d(
@@ -473,10 +482,7 @@ def max_unpool2d(
     tensor([[[0., 0.],
              [0., 3.]]])
     """
-    kernel = expand(kernel_size, 2, "max_unpool2d", "kernel_size")
-    stride = kernel if stride is None else expand(stride, 2, "max_unpool2d", "stride")
-    size = _unpool_size(input, kernel, stride, expand(padding, 2, "max_unpool2d", "padding"), output_size)
-    return _max_unpool(2, input, indices, size)
+    return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
 def max_unpool3d(
@@ -489,7 +495,4 @@ def max_unpool3d(
     >>> F.max_unpool3d(pooled, where, 2).flatten()
     tensor([0., 0., 0., 0., 0., 0., 0., 7.])
     """
-    kernel = expand(kernel_size, 3, "max_unpool3d", "kernel_size")
-    stride = kernel if stride is None else expand(stride, 3, "max_unpool3d", "stride")
-    size = _unpool_size(input, kernel, stride, expand(padding, 3, "max_unpool3d", "padding"), output_size)
-    return _max_unpool(3, input, indices, size)
+    return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

@@ -108,11 +108,7 @@ def _lstm_op(name: str, node: str) -> Any:
     def face(input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, hx: Tensor, cx: Tensor,
              sizes: Ints | None, reverse: bool) -> Any: ...  # fmt: skip
 
-    def kernel(
-        input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, sizes: Any, reverse: bool
-    ) -> Any:
-        return kernels.lstm(input, w_ih, w_hh, b_ih, b_hh, hx, cx, None, sizes, reverse)
-
+    kernel = lambda *inputs: kernels.lstm(*inputs[:7], None, *inputs[7:])
     results = ("output", "hy", "cy", "gates", "past")
     return _declared(face, name, node, kernel, _lstm_gradients, (*_INPUTS, "cx"), results)
 

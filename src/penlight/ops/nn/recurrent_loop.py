@@ -171,14 +171,6 @@ def _prepare_gru(input: Tensor, weights: dict[str, Any]) -> tuple[Tensor, tuple[
     return linear(input, weights["w_ih"], weights["b_ih"]), (weights["w_hh"], weights["b_hh"])
 
 
-def _tanh_step(x: Tensor, state: State, w: Tensor) -> State:
-    return (penlight.tanh(penlight.addmm(x, state[0], w)),)
-
-
-def _relu_step(x: Tensor, state: State, w: Tensor) -> State:
-    return (penlight.relu(penlight.addmm(x, state[0], w)),)
-
-
 def _lstm_step(x: Tensor, state: State, w: Tensor, w_hr: Tensor | None = None) -> State:
     h, c = state
     i, f, g, o = penlight.addmm(x, h, w).chunk(4, 1)
@@ -198,8 +190,8 @@ def _gru_step(x: Tensor, state: State, w: Tensor, b: Tensor | None) -> State:
 
 
 _STEPS: dict[str, tuple[Callable[..., Any], Callable[..., State]]] = {
-    "RNN_TANH": (_prepare_sum, _tanh_step),
-    "RNN_RELU": (_prepare_sum, _relu_step),
+    "RNN_TANH": (_prepare_sum, lambda x, state, w: (penlight.tanh(penlight.addmm(x, state[0], w)),)),
+    "RNN_RELU": (_prepare_sum, lambda x, state, w: (penlight.relu(penlight.addmm(x, state[0], w)),)),
     "LSTM": (_prepare_sum, _lstm_step),
     "GRU": (_prepare_gru, _gru_step),
 }

@@ -13,7 +13,7 @@ from ...tensor import Tensor
 from ..machinery.array_namespace import both
 from ..machinery.declare import pointwise
 from ..machinery.op import traits
-from .activation import as_number, floats_only, run
+from .activation import as_number, run
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "logsigmoid", "mish", "selu", "selu_", "silu", "softplus", "softsign",
@@ -52,25 +52,27 @@ def _result_rule(grad: Any, result: Any, alpha: float, scale: float, input_scale
     return xp._elu_backward(grad, result, alpha, scale, input_scale, True)
 
 
-@pointwise(kernels.elu, node="EluBackward0", floating=True, inplace=False, check=floats_only("elu_cpu"),
+@pointwise(kernels.elu, node="EluBackward0", inplace=False,
            input=lambda grad, input, alpha, scale, input_scale, xp:
                xp._elu_backward(grad, input, alpha, scale, input_scale, False))  # fmt: skip
+@traits(refuses={"biuc": "elu_cpu"})
 def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor: ...
 
 
-@pointwise(kernels.elu, node="EluBackward1", floating=True, check=floats_only("elu_cpu"), input=_result_rule)
+@pointwise(kernels.elu, node="EluBackward1", input=_result_rule)
+@traits(refuses={"biuc": "elu_cpu"})
 def _elu_written(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor: ...
 
 
-@pointwise(lambda input, alpha: kernels.elu(input, alpha, 1.0, 1 / alpha), node="CeluBackward0", floating=True,
-           check=floats_only("elu_cpu"),
+@pointwise(lambda input, alpha: kernels.elu(input, alpha, 1.0, 1 / alpha), node="CeluBackward0",
            input=lambda grad, input, alpha, xp: xp._elu_backward(grad, input, alpha, 1.0, 1 / alpha, False))  # fmt: skip
+@traits(refuses={"biuc": "elu_cpu"})
 def _celu(input: Tensor, alpha: float) -> Tensor: ...
 
 
-@pointwise(lambda input, alpha: kernels.elu(input, alpha, 1.0, 1 / alpha), node="CeluBackward1", floating=True,
-           check=floats_only("elu_cpu"),
+@pointwise(lambda input, alpha: kernels.elu(input, alpha, 1.0, 1 / alpha), node="CeluBackward1",
            input=lambda grad, result, alpha, xp: _result_rule(grad, result, alpha, 1.0, 1 / alpha, xp))  # fmt: skip
+@traits(refuses={"biuc": "elu_cpu"})
 def _celu_written(input: Tensor, alpha: float) -> Tensor: ...
 
 
@@ -155,8 +157,9 @@ def _gelu_bend(upstream: Any, input: Any, approximate: str, xp: Any) -> Any:
 def _gelu_backward(upstream: Tensor, input: Tensor, approximate: str) -> Tensor: ...
 
 
-@pointwise(kernels.gelu, node="GeluBackward0", floating=True, inplace=False, check=floats_only("GeluKernelImpl"),
+@pointwise(kernels.gelu, node="GeluBackward0", inplace=False,
            input=lambda grad, input, approximate, xp: xp._gelu_backward(grad, input, approximate))  # fmt: skip
+@traits(refuses={"biuc": "GeluKernelImpl"})
 def _gelu(input: Tensor, approximate: str) -> Tensor: ...
 
 
@@ -179,8 +182,9 @@ def _silu_slope(grad: Any, input: Any) -> Any:
 both("silu_backward", kernels.silu_backward, _silu_slope)
 
 
-@pointwise(kernels.silu, node="SiluBackward0", floating=True, check=floats_only("silu_cpu", complex_too=True),
+@pointwise(kernels.silu, node="SiluBackward0",
            input=lambda grad, input, xp: xp.silu_backward(grad, input))  # fmt: skip
+@traits(refuses={"biu": "silu_cpu"})
 def _silu(input: Tensor) -> Tensor: ...
 
 
@@ -201,8 +205,9 @@ def _mish_slope(grad: Any, input: Any) -> Any:
 both("mish_backward", kernels.mish_backward, _mish_slope)
 
 
-@pointwise(kernels.mish, node="MishBackward0", floating=True, check=floats_only("mish_cpu"),
+@pointwise(kernels.mish, node="MishBackward0",
            input=lambda grad, input, xp: xp.mish_backward(grad, input))  # fmt: skip
+@traits(refuses={"biuc": "mish_cpu"})
 def _mish(input: Tensor) -> Tensor: ...
 
 
@@ -227,8 +232,9 @@ def _softplus_bend(upstream: Any, input: Any, beta: float, threshold: float, xp:
 def _softplus_backward(upstream: Tensor, input: Tensor, beta: float, threshold: float) -> Tensor: ...
 
 
-@pointwise(kernels.softplus, node="SoftplusBackward0", floating=True, inplace=False, check=floats_only("softplus_cpu"),
+@pointwise(kernels.softplus, node="SoftplusBackward0", inplace=False,
            input=lambda grad, input, beta, threshold, xp: xp._softplus_backward(grad, input, beta, threshold))  # fmt: skip
+@traits(refuses={"biuc": "softplus_cpu"})
 def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor: ...
 
 
@@ -252,9 +258,9 @@ def _logsigmoid_bend(upstream: Any, input: Any, xp: Any) -> Any:
 def _logsigmoid_backward(upstream: Tensor, input: Tensor) -> Tensor: ...
 
 
-@pointwise(kernels.logsigmoid, node="LogSigmoidBackward0", floating=True, inplace=False, check=floats_only("log_sigmoid_cpu"),
+@pointwise(kernels.logsigmoid, node="LogSigmoidBackward0", inplace=False,
            input=lambda grad, input, xp: xp._logsigmoid_backward(grad, input))  # fmt: skip
-@traits(contiguous=True)
+@traits(refuses={"biuc": "log_sigmoid_cpu"}, contiguous=True)
 def _logsigmoid(input: Tensor) -> Tensor: ...
 
 

@@ -302,17 +302,16 @@ def _trunc_quotient(input: Any, other: Any) -> Any:
 
 def _divisor(input: Any, other: Any) -> Any:
     """The divisor: an integer in the common integer dtype, where it wraps around as in C; none may be 0."""
-    if input.dtype.kind not in "iub":
+    if input.dtype.kind not in "iu":
         return other
-    if type(other) is int and input.dtype.kind != "b":
+    if type(other) is int:
         bits = 8 * input.dtype.itemsize
         other &= (1 << bits) - 1
         if input.dtype.kind == "i" and other >> bits - 1:
             other -= 1 << bits
     if not (other if isinstance(other, (int, float)) else other.all()) and input.size:
         raise RuntimeError("ZeroDivisionError")
-    # NumPy would divide bools by a Python scalar as its default integers, which have 32 bits on 32-bit systems.
-    return np.int64(other) if type(other) is int and input.dtype.kind == "b" else other
+    return other
 
 
 @partial(one_pass, least=1 << 9)
@@ -388,10 +387,12 @@ def _divided(tensor_op: str, in_place: bool, input: Any, other: Any) -> OpCall:
     if isinstance(other, np.generic):
         other = other.item()
     if isinstance(other, (bool, int, float)) and isinstance(input, Tensor):
-        if isinstance(other, float) and input.dtype.category < dtypes.FLOATING:
+        kind = input.dtype
+        if (type(other) is int and kind is dtypes.bool_) or (type(other) is float and kind.category < dtypes.FLOATING):
+            common = dtypes.result_dtype([input._array], [other])
             if in_place:
-                raise cannot_cast(dtypes.get_default_dtype(), input.dtype)
-            input = input.to(dtypes.get_default_dtype())
+                raise cannot_cast(common, kind)
+            input = input.to(common)
         if input.dtype is dtypes.bfloat16 and tensor_op != "_floor_divide":
             other = float(np.asarray(other, input.dtype.np))  # PyTorch rounds the divisor first
         op = OPS[number_op]

@@ -8,7 +8,6 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..machinery.declare import install_method, plain
-from ..machinery.guards import only
 from ..machinery.op import traits
 
 if TYPE_CHECKING:
@@ -86,8 +85,8 @@ def ge(input: Tensor, other: Tensor | Number) -> Tensor:
 # ----- Bits and logic -----------------------------------------------------------------------------------------------
 
 
-@plain(only("biu", "bitwise_and_cpu", np.bitwise_and), "&", broadcast=True, inplace=True)
-@traits(scalar_first=True)
+@plain(np.bitwise_and, "&", broadcast=True, inplace=True)
+@traits(refuses={"fhc": "bitwise_and_cpu"}, scalar_first=True)
 def bitwise_and(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise and; logical and for bools.
 
@@ -96,8 +95,8 @@ def bitwise_and(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@plain(only("biu", "bitwise_or_cpu", np.bitwise_or), "|", broadcast=True, inplace=True)
-@traits(scalar_first=True)
+@plain(np.bitwise_or, "|", broadcast=True, inplace=True)
+@traits(refuses={"fhc": "bitwise_or_cpu"}, scalar_first=True)
 def bitwise_or(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise or; logical or for bools.
 
@@ -106,8 +105,8 @@ def bitwise_or(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@plain(only("biu", "bitwise_xor_cpu", np.bitwise_xor), "^", broadcast=True, inplace=True)
-@traits(compares_bytes=True, scalar_first=True)
+@plain(np.bitwise_xor, "^", broadcast=True, inplace=True)
+@traits(refuses={"fhc": "bitwise_xor_cpu"}, compares_bytes=True, scalar_first=True)
 def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise exclusive or.
 
@@ -116,8 +115,8 @@ def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@plain(only("iu", "lshift_cpu", np.left_shift), "<<", broadcast=True, inplace=True)
-@traits(scalar_first=True)
+@plain(np.left_shift, "<<", broadcast=True, inplace=True)
+@traits(refuses={"bfhc": "lshift_cpu"}, scalar_first=True)
 def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bits shifted to the left.
 
@@ -126,8 +125,8 @@ def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@plain(only("iu", "rshift_cpu", np.right_shift), ">>", broadcast=True, inplace=True)
-@traits(scalar_first=True)
+@plain(np.right_shift, ">>", broadcast=True, inplace=True)
+@traits(refuses={"bfhc": "rshift_cpu"}, scalar_first=True)
 def bitwise_right_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bits shifted to the right.
 
@@ -136,7 +135,8 @@ def bitwise_right_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@plain(only("biu", "bitwise_not_cpu", np.invert), "~", inplace=True)
+@plain(np.invert, "~", inplace=True)
+@traits(refuses={"fhc": "bitwise_not_cpu"})
 def bitwise_not(input: Tensor) -> Tensor:
     """Each bit inverted; logical not for bools.
 

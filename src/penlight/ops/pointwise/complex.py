@@ -14,21 +14,14 @@ from ...kernels.numpy_calls import broadcast_shapes
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, method, pointwise
+from ..machinery.op import traits
 
 __all__ = ["angle", "complex", "conj_physical", "conj_physical_", "deg2rad", "polar", "rad2deg"]
 
 
-def _real_only(name: str, kernel: Any) -> Any:
-    def run(input: Any) -> Any:
-        if input.dtype.kind == "c":
-            raise RuntimeError(f"{name} is not supported for complex tensors.")
-        return kernel(input)
-
-    return run
-
-
-@pointwise(_real_only("deg2rad", lambda input: input * (math.pi / 180)), node="Deg2RadBackward0", floating=True,
+@pointwise(lambda input: input * (math.pi / 180), node="Deg2RadBackward0", floating=True,
            input=lambda grad, xp: xp.times(grad, math.pi / 180))  # fmt: skip
+@traits(refuses={"c": RuntimeError("deg2rad is not supported for complex tensors.")})
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees converted to radians.
 
@@ -37,8 +30,9 @@ def deg2rad(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(_real_only("rad2deg", lambda input: input * (180 / math.pi)), node="Rad2DegBackward0", floating=True,
+@pointwise(lambda input: input * (180 / math.pi), node="Rad2DegBackward0", floating=True,
            input=lambda grad, xp: xp.times(grad, 180 / math.pi))  # fmt: skip
+@traits(refuses={"c": RuntimeError("rad2deg is not supported for complex tensors.")})
 def rad2deg(input: Tensor) -> Tensor:
     """Radians converted to degrees.
 

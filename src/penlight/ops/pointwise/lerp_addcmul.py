@@ -10,7 +10,8 @@ from ... import dtypes
 from ...kernels.elementwise import one_pass
 from ...tensor import Tensor
 from ..machinery.declare import OPS, OpCall, op_forms, pointwise, rounded_once
-from ..machinery.guards import c_name, need_number, need_real_value, not_implemented, only, without_numpy_warnings
+from ..machinery.guards import c_name, need_number, need_real_value, not_implemented, without_numpy_warnings
+from ..machinery.op import traits
 
 if TYPE_CHECKING:
     from ..machinery.op import Number
@@ -38,16 +39,18 @@ def _one_dtype(env: dict[str, Any]) -> None:
             need_real_value(value, kind)
 
 
-@pointwise(one_pass(rounded_once(only("fcV", "lerp_kernel_scalar", without_numpy_warnings(_lerp_array)))), node="LerpBackward0", check=_one_dtype,
+@pointwise(one_pass(rounded_once(without_numpy_warnings(_lerp_array))), node="LerpBackward0", check=_one_dtype,
            input=lambda grad, weight, xp: xp._mul_number(grad, 1 - weight),
            end=lambda grad, weight, xp: xp._mul_number(grad, weight))  # fmt: skip
+@traits(refuses={"biu": "lerp_kernel_scalar"})
 def _lerp(input: Tensor, end: Tensor, weight: Number) -> Tensor: ...
 
 
-@pointwise(one_pass(rounded_once(only("fcV", "lerp_kernel_tensor", without_numpy_warnings(_lerp_array)))), node="LerpBackward1", check=_one_dtype,
+@pointwise(one_pass(rounded_once(without_numpy_warnings(_lerp_array))), node="LerpBackward1", check=_one_dtype,
            input=lambda grad, weight, xp: grad * xp._sub(1, weight),
            end=lambda grad, weight: grad * weight,
            weight=lambda grad, input, end: grad * (end - input))  # fmt: skip
+@traits(refuses={"biu": "lerp_kernel_tensor"})
 def _lerp_tensor(input: Tensor, end: Tensor, weight: Tensor) -> Tensor: ...
 
 

@@ -14,7 +14,7 @@ from ...kernels.elementwise import Elementwise, one_pass
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..machinery.declare import OPS, OpCall, differentiable, install_method, method, op_forms, plain, pointwise
-from ..machinery.guards import need_number, no_derivative, no_tensor, only, without_numpy_warnings
+from ..machinery.guards import need_number, no_derivative, no_tensor, without_numpy_warnings
 from ..machinery.op import traits
 from ..machinery.rules import zero_gradient
 from ..reduce.sums import named_result
@@ -34,9 +34,10 @@ _faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufu
 # ----- Two numbers --------------------------------------------------------------------------------------------------
 
 
-@pointwise(one_pass(only("fV", "hypot_cpu", without_numpy_warnings(np.hypot))),
+@pointwise(one_pass(without_numpy_warnings(np.hypot)),
            input=lambda grad, input, result: grad * input / result,
            other=lambda grad, other, result: grad * other / result)  # fmt: skip
+@traits(refuses={"biuc": "hypot_cpu"})
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """The hypotenuse: sqrt(input**2 + other**2).
 
@@ -72,24 +73,15 @@ def copysign(input: Tensor, other: Tensor | Number) -> OpCall:
     return OPS["_copysign" if isinstance(other, Tensor) else "_copysign_number"], (input, other)
 
 
-def _heaviside_array(input: Any, values: Any) -> Any:
-    if input.dtype.kind == "c":
-        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
-    return np.where(input == 0, values, (input > 0).astype(input.dtype))
-
-
 def _same_dtype(env: dict[str, Any]) -> None:
     if env["input"].dtype is not env["values"].dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
-@pointwise(
-    _heaviside_array,
-    node="NotImplemented",
-    check=_same_dtype,
-    input=no_derivative("heaviside"),
-    values=no_derivative("heaviside"),
-)
+@pointwise(lambda input, values: np.where(input == 0, values, (input > 0).astype(input.dtype)), node="NotImplemented", check=_same_dtype,
+           input=no_derivative("heaviside"),
+           values=no_derivative("heaviside"))  # fmt: skip
+@traits(refuses={"c": RuntimeError("heaviside is not yet implemented for complex tensors.")})
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """The step function: 0 for negative elements, 1 for positive ones, and `values` where an element is 0.
 
@@ -98,9 +90,10 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """
 
 
-@pointwise(only("fV", "nextafter_cpu", lambda input, other: _faster_ufuncs.run(np.nextafter, input, other)),
+@pointwise(lambda input, other: _faster_ufuncs.run(np.nextafter, input, other),
            input=lambda grad, input, other, xp: xp.where(input == other, 0.0, grad),
            other=zero_gradient)  # fmt: skip
+@traits(refuses={"biuc": "nextafter_cpu"})
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The next representable value after each element, towards `other`.
 
@@ -149,7 +142,8 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@plain(only("iu", "gcd_cpu", np.gcd), broadcast=True, inplace=True)
+@plain(np.gcd, broadcast=True, inplace=True)
+@traits(refuses={"bfhc": "gcd_cpu"})
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor of two integers.
 
@@ -164,7 +158,8 @@ def _lcm_array(input: Any, other: Any) -> Any:
     return np.abs(multiple) if multiple.dtype.kind == "i" and multiple.itemsize >= 4 else multiple
 
 
-@plain(only("iu", "lcm_cpu", _lcm_array), broadcast=True, inplace=True)
+@plain(_lcm_array, broadcast=True, inplace=True)
+@traits(refuses={"bfhc": "lcm_cpu"})
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple of two integers.
 
@@ -188,8 +183,6 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _frexp_array(input: Any) -> Any:
-    if input.dtype.kind not in "fV":
-        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     wide = input.astype(np.float32) if input.dtype.kind == "V" else input
     mantissa, exponent = np.frexp(wide)
     return np.asarray(mantissa).astype(input.dtype, copy=False), np.where(np.isfinite(wide), exponent, 0).astype(
@@ -203,6 +196,7 @@ def _frexp_rule(grads: Any, exponent: Any, xp: Any) -> Any:
 
 
 @differentiable(_frexp_array, node="FrexpBackward0", results=("mantissa", "exponent"), input=_frexp_rule)
+@traits(refuses={"biuc": RuntimeError("torch.frexp() only supports floating-point dtypes")})
 def _frexp(input: Tensor) -> tuple[Tensor, Tensor]: ...
 
 
@@ -227,9 +221,10 @@ def _log_sum(input: Any, other: Any) -> Any:
     return np.where(np.isinf(low.real) & (low.real < 0), high, high + np.log1p(np.exp(low - high)))
 
 
-@pointwise(one_pass(only("fcV", "logaddexp_cpu", without_numpy_warnings(_log_sum))),
+@pointwise(one_pass(without_numpy_warnings(_log_sum)),
            input=lambda grad, input, other, xp: grad / xp._add_number(xp.exp(other - input), 1),
            other=lambda grad, input, other, xp: grad / xp._add_number(xp.exp(input - other), 1))  # fmt: skip
+@traits(refuses={"biu": "logaddexp_cpu"})
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)), without overflow.
 
@@ -238,9 +233,10 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise(only("fV", "logaddexp2_cpu", lambda input, other: _faster_ufuncs.run(np.logaddexp2, input, other)),
+@pointwise(lambda input, other: _faster_ufuncs.run(np.logaddexp2, input, other),
            input=lambda grad, input, other, xp: grad / xp._add_number(xp.exp2(other - input), 1),
            other=lambda grad, input, other, xp: grad / xp._add_number(xp.exp2(input - other), 1))  # fmt: skip
+@traits(refuses={"biuc": "logaddexp2_cpu"})
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log2(2**input + 2**other), without overflow.
 

@@ -56,16 +56,8 @@ def isinf(input: Tensor) -> Tensor:
     """
 
 
-def _signed_infinity(name: str, value: float) -> Any:
-    def kernel(input: Any) -> Any:
-        if input.dtype.kind == "c":
-            raise RuntimeError(f"{name} does not support complex inputs.")
-        return input == value if input.dtype.kind in "fV" else np.zeros(input.shape, bool)
-
-    return kernel
-
-
-@plain(_signed_infinity("isposinf", np.inf))
+@plain(lambda input: input == np.inf)
+@traits(refuses={"c": RuntimeError("isposinf does not support complex inputs.")})
 def isposinf(input: Tensor) -> Tensor:
     """Whether elements are positive infinity.
 
@@ -74,7 +66,8 @@ def isposinf(input: Tensor) -> Tensor:
     """
 
 
-@plain(_signed_infinity("isneginf", -np.inf))
+@plain(lambda input: input == -np.inf)
+@traits(refuses={"c": RuntimeError("isneginf does not support complex inputs.")})
 def isneginf(input: Tensor) -> Tensor:
     """Whether elements are negative infinity.
 
@@ -93,13 +86,8 @@ def isreal(input: Tensor) -> Tensor:
     """
 
 
-def _signbit_array(input: Any) -> Any:
-    if input.dtype.kind == "c":
-        raise NotImplementedError("signbit is not implemented for complex tensors.")
-    return np.signbit(input) if input.dtype.kind in "fV" else input < 0
-
-
-@plain(_signbit_array)
+@plain(lambda input: np.signbit(input) if input.dtype.kind in "fV" else input < 0)
+@traits(refuses={"c": NotImplementedError("signbit is not implemented for complex tensors.")})
 def signbit(input: Tensor) -> Tensor:
     """Whether elements have a minus sign; -0.0 has one.
 

@@ -21,13 +21,11 @@ __all__ = ["abs", "ceil", "floor", "frac", "round", "sgn", "sign", "trunc"]
 
 
 def _integers_stay(kernel: Any) -> Any:
-    """Returns integers unchanged, which NumPy would convert to floats. PyTorch does not round bools."""
+    """Returns integers unchanged, which NumPy would convert to floats."""
 
     def run(input: Any) -> Any:
         if input.dtype.kind in "iu":
             return input.copy()
-        if input.dtype.kind == "b":
-            raise not_implemented(f"{kernel.__name__}_vml_cpu", input.dtype)
         if type(input) is np.ndarray and input.dtype == np.float16 and input.size >= HALVES:
             return narrow(kernel(widen(input)), input.dtype)  # NumPy rounds them one by one
         return kernel(input)
@@ -36,7 +34,7 @@ def _integers_stay(kernel: Any) -> Any:
 
 
 @pointwise(_integers_stay(np.floor), input=zero_gradient)
-@traits(refuses={"c": NotImplementedError("floor is not supported for complex inputs")})
+@traits(refuses={"c": NotImplementedError("floor is not supported for complex inputs"), "b": "floor_vml_cpu"})
 def floor(input: Tensor) -> Tensor:
     """The largest integer not greater than each element.
 
@@ -46,7 +44,7 @@ def floor(input: Tensor) -> Tensor:
 
 
 @pointwise(_integers_stay(np.ceil), input=zero_gradient)
-@traits(refuses={"c": NotImplementedError("ceil is not supported for complex inputs")})
+@traits(refuses={"c": NotImplementedError("ceil is not supported for complex inputs"), "b": "ceil_vml_cpu"})
 def ceil(input: Tensor) -> Tensor:
     """The smallest integer not less than each element.
 
@@ -56,7 +54,7 @@ def ceil(input: Tensor) -> Tensor:
 
 
 @pointwise(_integers_stay(np.trunc), input=zero_gradient)
-@traits(refuses={"c": NotImplementedError("trunc is not supported for complex inputs")})
+@traits(refuses={"c": NotImplementedError("trunc is not supported for complex inputs"), "b": "trunc_vml_cpu"})
 def trunc(input: Tensor) -> Tensor:
     """The integer part of each element.
 
@@ -67,8 +65,6 @@ def trunc(input: Tensor) -> Tensor:
 
 @one_pass
 def _round_array(input: Any) -> Any:
-    if input.dtype.kind in "bc":
-        raise not_implemented("round_vml_cpu", input.dtype)
     return np.rint(input) if input.dtype.kind not in "iu" else input.copy()
 
 
@@ -84,6 +80,7 @@ def _round_at(input: Any, decimals: int) -> Any:
 
 
 @pointwise(_round_array, node="RoundBackward0", input=zero_gradient)
+@traits(refuses={"bc": "round_vml_cpu"})
 def _round(input: Tensor) -> Tensor: ...
 
 

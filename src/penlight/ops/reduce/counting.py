@@ -74,12 +74,9 @@ def _asked_for(found: Any, return_inverse: bool, return_counts: bool) -> Any:
 @pytorch_names_only
 @method
 def unique(
-    input: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The distinct elements (or slices along `dim`), sorted; optionally the index of each element among them, and the counts.
 
     >>> torch.unique(torch.tensor([2, 1, 2]), return_counts=True)
@@ -166,18 +163,17 @@ def bucketize(
 
 # ----- Histograms ---------------------------------------------------------------------------------------------------
 
-_histc_array, _bincount_array = lazy("sorting", "histc"), lazy("sorting", "bincount")
+_histc_array = lazy("sorting", "histc")
 
 
 def _histc_kernel(input: Any, bins: int, min: Any, max: Any) -> Any:
-    if input.dtype.kind not in "fV":
-        raise not_implemented("linspace_cpu" if input.dtype.kind == "b" else "histogram_cpu", input.dtype)
     if input.dtype.itemsize == 2:
         return _histc_array(input.astype(np.float32), bins, min, max).astype(input.dtype)
     return _histc_array(input, bins, min, max)
 
 
 @plain(_histc_kernel)
+@traits(refuses={"b": "linspace_cpu", "iuc": "histogram_cpu"})
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """The number of elements in each of `bins` equal bins from min to max (of the data, if both are equal).
 
@@ -391,14 +387,8 @@ def hash_tensor(
 # ----- Counts -------------------------------------------------------------------------------------------------------
 
 
-def _bincount_kernel(input: Any, weights: Any, minlength: int) -> Any:
-    if input.dtype.kind not in "iu":
-        raise not_implemented("bincount_cpu", input.dtype)
-    return _bincount_array(input, weights, minlength)
-
-
-@plain(_bincount_kernel)
-@traits(out=False)
+@plain(lazy("sorting", "bincount"))
+@traits(out=False, refuses={"bfhc": "bincount_cpu"})
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """The number of occurrences of 0, 1, 2, ... among non-negative integers, or the sums of their weights.
 

@@ -15,7 +15,7 @@ from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import as_int, check_keepdim, values_of, wrap_dim
 from ..machinery.declare import differentiable, method, plain
-from ..machinery.guards import lazy, not_implemented, unrecorded
+from ..machinery.guards import lazy, unrecorded
 from ..machinery.op import traits
 from .extremes import _scatter_rule
 from .sums import named_result
@@ -23,17 +23,6 @@ from .sums import named_result
 __all__ = ["argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "nanquantile", "quantile", "sort", "topk"]
 
 # ----- Sorting ------------------------------------------------------------------------------------------------------
-
-
-def _refuse_complex(name: str, kernel: Any, bools: bool = True) -> Any:
-    def run(input: Any, *rest: Any) -> Any:
-        if input.dtype.kind == "c":
-            raise RuntimeError(f" {name} does not support complex dtypes on CPU")
-        if input.dtype.kind == "b" and not bools:
-            raise RuntimeError(f"{name} does not support bool dtypes on CPU")
-        return kernel(input, *rest)
-
-    return run
 
 
 def _put_back(grads: Any, input_shape: tuple[int, ...], indices: Any, dim: int, xp: Any) -> Any:
@@ -50,18 +39,21 @@ def _laid_out_as(input: Any, result: Any) -> Any:
 
 
 _sort_array, _argsort_array = lazy("sorting", "sort"), lazy("sorting", "argsort")
-_sort_kernel = _refuse_complex("Sort", lambda input, *rest: tuple([_laid_out_as(input, part) for part in _sort_array(input, *rest)]))  # fmt: skip
-_argsort_kernel = _refuse_complex("Sort", lambda input, *rest: _laid_out_as(input, _argsort_array(input, *rest)))
+_NO_COMPLEX = {"c": RuntimeError(" Sort does not support complex dtypes on CPU")}
+
+
+def _sort_kernel(input: Any, dim: int, descending: bool) -> Any:
+    return tuple([_laid_out_as(input, part) for part in _sort_array(input, dim, descending)])
 
 
 @differentiable(_sort_kernel, node="SortBackward0", results=("values", "indices"), input=_put_back)
-@traits(any_layout=True)
+@traits(any_layout=True, refuses=_NO_COMPLEX)
 def _sort(input: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]: ...
 
 
 @differentiable(lambda input, dim, descending, stable: _sort_kernel(input, dim, descending), node="SortBackward1",
                 results=("values", "indices"), input=_put_back)  # fmt: skip
-@traits(any_layout=True)
+@traits(any_layout=True, refuses=_NO_COMPLEX)
 def _sort_stable(input: Tensor, dim: int, descending: bool, stable: bool) -> tuple[Tensor, Tensor]: ...
 
 
@@ -85,8 +77,8 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
     return _Sort(*_sort_stable(input, axis, bool(descending), stable, out=out))
 
 
-@plain(_argsort_kernel)
-@traits(any_layout=True)
+@plain(lambda input, dim, descending: _laid_out_as(input, _argsort_array(input, dim, descending)))
+@traits(any_layout=True, refuses=_NO_COMPLEX)
 def _argsort(input: Tensor, dim: int, descending: bool) -> Tensor: ...
 
 
@@ -126,8 +118,9 @@ def _topk_kernel(input: Any, k: int, dim: int, largest: bool) -> Any:
     return _topk_array(input, k, dim, largest)
 
 
-@differentiable(_refuse_complex("topk", _topk_kernel, bools=False), node="TopkBackward0", results=("values", "indices"),
-                input=_put_back)  # fmt: skip
+@differentiable(_topk_kernel, node="TopkBackward0", results=("values", "indices"), input=_put_back)
+@traits(refuses={"c": RuntimeError(" topk does not support complex dtypes on CPU"),
+                 "b": RuntimeError("topk does not support bool dtypes on CPU")})  # fmt: skip
 def _topk(input: Tensor, k: int, dim: int, largest: bool) -> tuple[Tensor, Tensor]: ...
 
 
@@ -188,8 +181,6 @@ def _median_along(name: str) -> Any:
     kernel = lazy("sorting", name)
 
     def run(input: Any, dim: int, keepdim: bool) -> Any:
-        if input.dtype.kind in "bc":
-            raise not_implemented("median_out", input.dtype)
         if input.ndim and input.shape[dim] == 0:
             raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
         return kernel(input, dim, keepdim)
@@ -201,8 +192,6 @@ def _median_of_all(name: str) -> Any:
     kernel, of_all = lazy("sorting", name), lazy("sorting", "median_of_all")
 
     def run(input: Any, lead: int) -> Any:
-        if input.dtype.kind in "bc":
-            raise not_implemented("median_cpu", input.dtype)
         shape = input.shape[:lead]
         if input.size == 0:  # NaN, which C converts to the smallest integer of at least 32 bits
             least = np.iinfo(input.dtype).min if input.dtype.kind in "iu" and input.itemsize >= 4 else 0
@@ -233,20 +222,24 @@ def _all_equal_rule(grad: Any, input: Any, result: Any, lead: int, xp: Any) -> A
 
 
 @differentiable(_median_of_all("median"), node="MedianBackward0", input=_all_equal_rule)
+@traits(refuses={"bc": "median_cpu"})
 def _median_all(input: Tensor, lead: int) -> Tensor: ...
 
 
 @differentiable(_median_of_all("nanmedian"), node="NanmedianBackward0", input=_all_equal_rule)
+@traits(refuses={"bc": "median_cpu"})
 def _nanmedian_all(input: Tensor, lead: int) -> Tensor: ...
 
 
 @differentiable(_median_along("median"), node="MedianBackward1", results=("values", "indices"), input=_scatter_rule)
+@traits(refuses={"bc": "median_out"})
 def _median_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
 @differentiable(
     _median_along("nanmedian"), node="NanmedianBackward1", results=("values", "indices"), input=_scatter_rule
 )
+@traits(refuses={"bc": "median_out"})
 def _nanmedian_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 

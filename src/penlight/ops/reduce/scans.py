@@ -12,7 +12,8 @@ from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, method
-from ..machinery.guards import lazy, only, without_numpy_warnings
+from ..machinery.guards import lazy, without_numpy_warnings
+from ..machinery.op import traits
 from .sums import accumulating, in_out, named_result, refuse_bool
 
 __all__ = ["cummax", "cummin", "cumprod", "logcumsumexp"]
@@ -108,21 +109,13 @@ def _extreme_rule(grads: Any, input_shape: tuple[int, ...], indices: Any, dim: i
     return None if grads[0] is None else xp._scatter_add(xp.zeros_for(grads[0], input_shape), dim, indices, grads[0])
 
 
-@differentiable(
-    only("biufV", "cummax_cpu", lazy("scan", "cummax")),
-    node="CummaxBackward0",
-    results=("values", "indices"),
-    input=_extreme_rule,
-)
+@differentiable(lazy("scan", "cummax"), node="CummaxBackward0", results=("values", "indices"), input=_extreme_rule)
+@traits(refuses={"c": "cummax_cpu"})
 def _cummax(input: Tensor, dim: int) -> tuple[Tensor, Tensor]: ...
 
 
-@differentiable(
-    only("biufV", "cummin_cpu", lazy("scan", "cummin")),
-    node="CumminBackward0",
-    results=("values", "indices"),
-    input=_extreme_rule,
-)
+@differentiable(lazy("scan", "cummin"), node="CumminBackward0", results=("values", "indices"), input=_extreme_rule)
+@traits(refuses={"c": "cummin_cpu"})
 def _cummin(input: Tensor, dim: int) -> tuple[Tensor, Tensor]: ...
 
 
@@ -198,8 +191,9 @@ _log_kernel = lazy("scan", "logcumsumexp_backward")
 both("logcumsumexp_backward", _log_back_array, _log_back_graph)
 
 
-@differentiable(only("fcV", "logcumsumexp_out_cpu", lazy("scan", "logcumsumexp")), node="LogcumsumexpBackward0",
+@differentiable(lazy("scan", "logcumsumexp"), node="LogcumsumexpBackward0",
                 input=lambda grad, input, result, dim, xp: xp.logcumsumexp_backward(grad, input, result, dim))  # fmt: skip
+@traits(refuses={"biu": "logcumsumexp_out_cpu"})
 def _logcumsumexp(input: Tensor, dim: int) -> Tensor: ...
 
 

@@ -308,8 +308,6 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool
 
 
 def _nansum_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    if input.dtype.kind == "c":
-        raise RuntimeError("nansum on CPU does not support complex inputs")
     if input.dtype.kind in "biu":
         return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
     if input.dtype.itemsize >= 4 and input.size <= _MOST_SMALL:
@@ -322,6 +320,7 @@ def _nansum_rule(grad: Any, input: Any, dim: tuple[int, ...], keepdim: bool, xp:
 
 
 @differentiable(_nansum_array, node="NansumBackward0", input=_nansum_rule)
+@traits(refuses={"c": RuntimeError("nansum on CPU does not support complex inputs")})
 def _nansum(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 

@@ -12,7 +12,7 @@ from ... import dtypes
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, method, pointwise
-from ..machinery.guards import lazy, need_number, no_tensor, not_written, only
+from ..machinery.guards import lazy, need_number, no_tensor, not_written
 from ..machinery.op import traits
 
 if TYPE_CHECKING:
@@ -27,19 +27,21 @@ _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_HALF_PI = math.sqrt(math.pi) / 2
 
 
-def kernel(name: str, called: str | None = None) -> Any:
-    """A kernel for real numbers; `called` is PyTorch's name for it."""
-    return only("fV", called or name + "_vml_cpu", lazy("special", name))
+def of_reals(kernel: Any, called: str, refused: str = "c", floating: bool = True, **declared: Any) -> Any:
+    """Declare an elementwise op of real numbers. `called` is PyTorch's name of its kernel, in the error for the dtypes that are refused."""
+
+    def decorate(face: Any) -> Any:
+        run = lazy("special", kernel) if isinstance(kernel, str) else kernel
+        return pointwise(run, floating=floating, **declared)(traits(refuses={refused: called})(face))
+
+    return decorate
 
 
 # ----- The error function -------------------------------------------------------------------------------------------
 
 
-@pointwise(
-    kernel("erf"),
-    floating=True,
-    input=lambda grad, input, xp: xp._mul_number(xp.exp(-xp.squared(input)), _TWO_OVER_ROOT_PI) * grad,
-)
+@of_reals("erf", "erf_vml_cpu",
+          input=lambda grad, input, xp: xp._mul_number(xp.exp(-xp.squared(input)), _TWO_OVER_ROOT_PI) * grad)  # fmt: skip
 def erf(input: Tensor) -> Tensor:
     """The error function.
 
@@ -48,11 +50,8 @@ def erf(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(
-    kernel("erfc"),
-    floating=True,
-    input=lambda grad, input, xp: xp._mul_number(xp.exp(-xp.squared(input)), -_TWO_OVER_ROOT_PI) * grad,
-)
+@of_reals("erfc", "erfc_vml_cpu",
+          input=lambda grad, input, xp: xp._mul_number(xp.exp(-xp.squared(input)), -_TWO_OVER_ROOT_PI) * grad)  # fmt: skip
 def erfc(input: Tensor) -> Tensor:
     """1 - erf(x), accurate even where that is tiny.
 
@@ -61,11 +60,8 @@ def erfc(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(
-    kernel("erfinv"),
-    floating=True,
-    input=lambda grad, result, xp: xp._mul_number(xp.exp(xp.squared(result)), _ROOT_HALF_PI) * grad,
-)
+@of_reals("erfinv", "erfinv_vml_cpu",
+          input=lambda grad, result, xp: xp._mul_number(xp.exp(xp.squared(result)), _ROOT_HALF_PI) * grad)  # fmt: skip
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of `erf`.
 
@@ -77,7 +73,7 @@ def erfinv(input: Tensor) -> Tensor:
 # ----- The gamma function -------------------------------------------------------------------------------------------
 
 
-@pointwise(kernel("gammaln", "lgamma_vml_cpu"), floating=True, input=lambda grad, input, xp: grad * xp.digamma(input))
+@of_reals("gammaln", "lgamma_vml_cpu", input=lambda grad, input, xp: grad * xp.digamma(input))
 def lgamma(input: Tensor) -> Tensor:
     """The logarithm of |gamma(x)|.
 
@@ -86,7 +82,7 @@ def lgamma(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(kernel("digamma", "digamma"), floating=True, input=lambda grad, input, xp: grad * xp._polygamma(input, 1))
+@of_reals("digamma", "digamma", input=lambda grad, input, xp: grad * xp._polygamma(input, 1))
 def digamma(input: Tensor) -> Tensor:
     """The derivative of `lgamma`.
 
@@ -95,12 +91,11 @@ def digamma(input: Tensor) -> Tensor:
     """
 
 
-def _swapped(function: Any) -> Any:
-    return lambda input, n: function(n, input)
+_polygamma_kernel = lazy("special", "polygamma")
 
 
-@pointwise(only("fV", "polygamma", _swapped(lazy("special", "polygamma"))), node="PolygammaBackward0", floating=True,
-           input=lambda grad, input, n, xp: grad * xp._polygamma(input, n + 1))  # fmt: skip
+@of_reals(lambda input, n: _polygamma_kernel(n, input), "polygamma", node="PolygammaBackward0",
+          input=lambda grad, input, n, xp: grad * xp._polygamma(input, n + 1))  # fmt: skip
 def _polygamma(input: Tensor, n: int) -> Tensor: ...
 
 
@@ -154,8 +149,8 @@ def _no_truth_values(env: dict[str, Any]) -> None:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
 
 
-@pointwise(only("fV", "mvlgamma", _mvlgamma_array), floating=True, check=_no_truth_values, input=_mvlgamma_rule)
-@traits(contiguous=True)
+@pointwise(_mvlgamma_array, floating=True, check=_no_truth_values, input=_mvlgamma_rule)
+@traits(contiguous=True, refuses={"c": "mvlgamma"})
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p.
 
@@ -169,7 +164,7 @@ def _gamma_density(grad: Any, input: Any, other: Any, xp: Any) -> Any:
     return grad * xp.exp((input - 1) * xp.log(other) - other - xp.lgamma(input))
 
 
-@pointwise(kernel("gammainc", "igamma_cpu"), input=not_written("igamma: input"), other=_gamma_density)
+@of_reals("gammainc", "igamma_cpu", "biuc", floating=False, input=not_written("igamma: input"), other=_gamma_density)
 def igamma(input: Tensor, other: Tensor) -> Tensor:
     """The lower incomplete gamma function P(input, other), between 0 and 1.
 
@@ -178,8 +173,8 @@ def igamma(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise(kernel("gammaincc", "igammac_cpu"), input=not_written("igammac: input"),
-           other=lambda grad, input, other, xp: -_gamma_density(grad, input, other, xp))  # fmt: skip
+@of_reals("gammaincc", "igammac_cpu", "biuc", floating=False, input=not_written("igammac: input"),
+          other=lambda grad, input, other, xp: -_gamma_density(grad, input, other, xp))  # fmt: skip
 def igammac(input: Tensor, other: Tensor) -> Tensor:
     """The upper incomplete gamma function 1 - P(input, other).
 
@@ -191,7 +186,7 @@ def igammac(input: Tensor, other: Tensor) -> Tensor:
 # ----- Modified Bessel functions ------------------------------------------------------------------------------------
 
 
-@pointwise(kernel("i0"), floating=True, input=lambda grad, input, xp: grad * xp._special_i1(input))
+@of_reals("i0", "i0_vml_cpu", input=lambda grad, input, xp: grad * xp._special_i1(input))
 def i0(input: Tensor) -> Tensor:
     """The modified Bessel function of order 0.
 
@@ -214,7 +209,7 @@ def _i1_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
     return grad * xp.where(tiny, 0.5, xp.i0(safe) - result / safe)
 
 
-@pointwise(kernel("i1", "i1_cpu"), node="SpecialI1Backward0", floating=True, inplace=False, input=_i1_rule)
+@of_reals("i1", "i1_cpu", node="SpecialI1Backward0", inplace=False, input=_i1_rule)
 def _special_i1(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind, order 1.
 
@@ -235,7 +230,7 @@ def _sinc_rule(grad: Any, input: Any, xp: Any) -> Any:
     return grad * xp.where(zero, input * (-math.pi * math.pi / 3), slope)
 
 
-@pointwise(only("fcV", "sinc_cpu", lazy("special", "sinc")), floating=True, input=_sinc_rule)
+@pointwise(lazy("special", "sinc"), floating=True, input=_sinc_rule)
 def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), and 1 for 0.
 
@@ -256,7 +251,7 @@ def _logit_rule(grad: Any, input: Any, eps: Any, xp: Any) -> Any:
 _logit_bounds = lazy("special.elementary", "logit_bounds")
 
 
-@pointwise(kernel("logit", "logit_cpu"), floating=True, input=_logit_rule)
+@of_reals("logit", "logit_cpu", input=_logit_rule)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given.
 
@@ -265,14 +260,9 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """
 
 
-def _xlogy_input(grad: Any, input: Any, other: Any, xp: Any) -> Any:
-    """log(y), and 0 for x = 0 where y is not positive."""
-    return grad * xp.where((input == 0) & (other <= 0), 0.0, xp.log(other))
-
-
-@pointwise(kernel("xlogy", "xlogy_cpu"), node="XlogyBackward0", floating=True,
-           input=_xlogy_input,
-           other=lambda grad, input, other: grad * input / other)  # fmt: skip
+@of_reals("xlogy", "xlogy_cpu", node="XlogyBackward0",
+          input=lambda grad, input, other, xp: grad * xp.where((input == 0) & (other <= 0), 0.0, xp.log(other)),
+          other=lambda grad, input, other: grad * input / other)  # fmt: skip
 def _xlogy(input: Tensor, other: Tensor) -> Tensor: ...
 
 
@@ -285,7 +275,7 @@ def _xlogy_number_rule(grad: Any, input: Any, other: Any, xp: Any) -> Any:
     return grad * (xp.where(input == 0, xp.zeros_like(grad), slope) if other <= 0 else slope)
 
 
-_xlogy_kernel = kernel("xlogy", "xlogy_cpu")
+_xlogy_kernel = lazy("special", "xlogy")
 
 
 def like(number: Any, array: Any) -> Any:
@@ -293,17 +283,13 @@ def like(number: Any, array: Any) -> Any:
     return np.asarray(number).astype(array.dtype)
 
 
-@pointwise(
-    lambda input, other: _xlogy_kernel(input, like(other, input)),
-    node="XlogyBackward2",
-    floating=True,
-    input=_xlogy_number_rule,
-)
+@of_reals(lambda input, other: _xlogy_kernel(input, like(other, input)), "xlogy_cpu", node="XlogyBackward2",
+          input=_xlogy_number_rule)  # fmt: skip
 def _xlogy_number(input: Tensor, other: Number) -> Tensor: ...
 
 
-@pointwise(lambda other, input: _xlogy_kernel(like(input, other), other), node="XlogyBackward1", floating=True, inplace=False,
-           other=lambda grad, other, input: grad * input / other)  # fmt: skip
+@of_reals(lambda other, input: _xlogy_kernel(like(input, other), other), "xlogy_cpu", node="XlogyBackward1", inplace=False,
+          other=lambda grad, other, input: grad * input / other)  # fmt: skip
 def _xlogy_of_number(other: Tensor, input: Number) -> Tensor: ...
 
 

@@ -6,10 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...tensor import Tensor
-from ..machinery.declare import pointwise
-from ..machinery.guards import lazy, not_written, wide_only
-from ..machinery.op import traits
-from .functions import _log_of, away_from_zero, by_operands, kernel, like
+from ..machinery.guards import lazy, not_written
+from .functions import _log_of, away_from_zero, by_operands, like, of_reals
 
 if TYPE_CHECKING:
     from ..machinery.op import Number
@@ -23,9 +21,8 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 # ----- With a derivative --------------------------------------------------------------------------------------------
 
 
-@pointwise(kernel("erfcx", "erfcx_cpu"), node="SpecialErfcxBackward0", floating=True, inplace=False,
-           input=lambda grad, input, result: (2.0 * input * result - _TWO_OVER_ROOT_PI) * grad)  # fmt: skip
-@traits(refuses={"h": "erfcx_cpu"})
+@of_reals("erfcx", "erfcx_cpu", "ch", node="SpecialErfcxBackward0", inplace=False,
+          input=lambda grad, input, result: (2.0 * input * result - _TWO_OVER_ROOT_PI) * grad)  # fmt: skip
 def _special_erfcx(input: Tensor) -> Tensor:
     """The complementary error function scaled by exp(x**2), which stays finite for large x.
 
@@ -34,9 +31,8 @@ def _special_erfcx(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(kernel("ndtri", "ndtri_cpu"), node="SpecialNdtriBackward0", floating=True, inplace=False,
-           input=lambda grad, result, xp: grad * (_ROOT_TWO_PI * xp.exp(result * result / 2)))  # fmt: skip
-@traits(refuses={"h": "ndtri_cpu"})
+@of_reals("ndtri", "ndtri_cpu", "ch", node="SpecialNdtriBackward0", inplace=False,
+          input=lambda grad, result, xp: grad * (_ROOT_TWO_PI * xp.exp(result * result / 2)))  # fmt: skip
 def _special_ndtri(input: Tensor) -> Tensor:
     """The inverse of the standard normal distribution function.
 
@@ -45,9 +41,8 @@ def _special_ndtri(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(kernel("log_ndtr", "log_ndtr_cpu"), node="SpecialLogNdtrBackward0", floating=True, inplace=False,
-           input=lambda grad, input, xp: grad / xp._special_erfcx(input * -math.sqrt(0.5)) * math.sqrt(2 / math.pi))  # fmt: skip
-@traits(refuses={"h": "log_ndtr_cpu"})
+@of_reals("log_ndtr", "log_ndtr_cpu", "ch", node="SpecialLogNdtrBackward0", inplace=False,
+          input=lambda grad, input, xp: grad / xp._special_erfcx(input * -math.sqrt(0.5)) * math.sqrt(2 / math.pi))  # fmt: skip
 def _special_log_ndtr(input: Tensor) -> Tensor:
     """The logarithm of the standard normal distribution function, accurate even far below zero.
 
@@ -56,8 +51,8 @@ def _special_log_ndtr(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(kernel("entr", "entr_cpu"), node="SpecialEntrBackward0", floating=True, inplace=False,
-           input=lambda grad, input, xp: grad * -xp._add_number(xp.log(input), 1))  # fmt: skip
+@of_reals("entr", "entr_cpu", node="SpecialEntrBackward0", inplace=False,
+          input=lambda grad, input, xp: grad * -xp._add_number(xp.log(input), 1))  # fmt: skip
 def _special_entr(input: Tensor) -> Tensor:
     """`-x ln(x)` for each element: 0 at 0, -inf below.
 
@@ -66,8 +61,8 @@ def _special_entr(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(kernel("i0e", "i0e_cpu"), node="SpecialI0EBackward0", floating=True, inplace=False,
-           input=lambda grad, input, result, xp: grad * (xp._special_i1e(input) - xp.sgn(input) * result))  # fmt: skip
+@of_reals("i0e", "i0e_cpu", node="SpecialI0EBackward0", inplace=False,
+          input=lambda grad, input, result, xp: grad * (xp._special_i1e(input) - xp.sgn(input) * result))  # fmt: skip
 def _special_i0e(input: Tensor) -> Tensor:
     """The modified Bessel function of order 0, scaled by exp(-|x|).
 
@@ -81,7 +76,7 @@ def _i1e_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
     return grad * xp.where(tiny, 0.5, xp._special_i0e(safe) - result * (xp.sgn(safe) + 1 / safe))
 
 
-@pointwise(kernel("i1e", "i1e_cpu"), node="SpecialI1EBackward0", floating=True, inplace=False, input=_i1e_rule)
+@of_reals("i1e", "i1e_cpu", node="SpecialI1EBackward0", inplace=False, input=_i1e_rule)
 def _special_i1e(input: Tensor) -> Tensor:
     """The modified Bessel function of order 1, scaled by exp(-|x|).
 
@@ -90,16 +85,12 @@ def _special_i1e(input: Tensor) -> Tensor:
     """
 
 
-def _xlog1py_input(grad: Any, input: Any, other: Any, xp: Any) -> Any:
-    return grad * xp.where((input == 0) & (other <= -1), 0.0, xp.log1p(other))
+_xlog1py_kernel, _zeta_kernel = lazy("special", "xlog1py"), lazy("special", "zeta")
 
 
-_xlog1py_kernel = kernel("xlog1py", "xlog1py_cpu")
-
-
-@pointwise(_xlog1py_kernel, node="SpecialXlog1PyBackward0", floating=True, inplace=False,
-           input=_xlog1py_input,
-           other=lambda grad, input, other, xp: grad * input / xp._add_number(other, 1))  # fmt: skip
+@of_reals("xlog1py", "xlog1py_cpu", node="SpecialXlog1PyBackward0", inplace=False,
+          input=lambda grad, input, other, xp: grad * xp.where((input == 0) & (other <= -1), 0.0, xp.log1p(other)),
+          other=lambda grad, input, other, xp: grad * input / xp._add_number(other, 1))  # fmt: skip
 def _special_xlog1py(input: Tensor, other: Tensor) -> Tensor: ...
 
 
@@ -108,37 +99,32 @@ def _xlog1py_number_rule(grad: Any, input: Any, other: Any, xp: Any) -> Any:
     return grad * (xp.where(input == 0, xp.zeros_like(grad), slope) if other <= -1 else slope)
 
 
-@pointwise(lambda input, other: _xlog1py_kernel(input, like(other, input)), node="SpecialXlog1PyBackward2", floating=True,
-           inplace=False, input=_xlog1py_number_rule)  # fmt: skip
+@of_reals(lambda input, other: _xlog1py_kernel(input, like(other, input)), "xlog1py_cpu", node="SpecialXlog1PyBackward2",
+          inplace=False, input=_xlog1py_number_rule)  # fmt: skip
 def _xlog1py_number(input: Tensor, other: Number) -> Tensor: ...
 
 
-@pointwise(lambda other, input: _xlog1py_kernel(like(input, other), other), node="SpecialXlog1PyBackward1", floating=True,
-           inplace=False, other=lambda grad, other, input: grad * input / (other + 1))  # fmt: skip
+@of_reals(lambda other, input: _xlog1py_kernel(like(input, other), other), "xlog1py_cpu", node="SpecialXlog1PyBackward1",
+          inplace=False, other=lambda grad, other, input: grad * input / (other + 1))  # fmt: skip
 def _xlog1py_of_number(other: Tensor, input: Number) -> Tensor: ...
 
 
 xlog1py_any = by_operands("special_xlog1py", _special_xlog1py, _xlog1py_number, _xlog1py_of_number)
 
-_zeta_kernel = kernel("zeta", "zeta_cpu")
 
-
-@pointwise(_zeta_kernel, node="SpecialZetaBackward0", floating=True, inplace=False,
-           input=not_written("zeta"),
-           other=lambda grad, input, other, xp: grad * -input * xp._special_zeta(input + 1, other))  # fmt: skip
-@traits(refuses={"h": "zeta_cpu"})
+@of_reals("zeta", "zeta_cpu", "ch", node="SpecialZetaBackward0", inplace=False,
+          input=not_written("zeta"),
+          other=lambda grad, input, other, xp: grad * -input * xp._special_zeta(input + 1, other))  # fmt: skip
 def _special_zeta(input: Tensor, other: Tensor) -> Tensor: ...
 
 
-@pointwise(lambda input, other: _zeta_kernel(input, like(other, input)), node="SpecialZetaBackward2", floating=True, inplace=False,
-           input=not_written("zeta"))  # fmt: skip
-@traits(refuses={"h": "zeta_cpu"})
+@of_reals(lambda input, other: _zeta_kernel(input, like(other, input)), "zeta_cpu", "ch", node="SpecialZetaBackward2", inplace=False,
+          input=not_written("zeta"))  # fmt: skip
 def _zeta_number(input: Tensor, other: Number) -> Tensor: ...
 
 
-@pointwise(lambda other, input: _zeta_kernel(like(input, other), other), node="SpecialZetaBackward1", floating=True, inplace=False,
-           other=lambda grad, other, input, xp: grad * -input * xp._zeta_of_number(other, input + 1))  # fmt: skip
-@traits(refuses={"h": "zeta_cpu"})
+@of_reals(lambda other, input: _zeta_kernel(like(input, other), other), "zeta_cpu", "ch", node="SpecialZetaBackward1", inplace=False,
+          other=lambda grad, other, input, xp: grad * -input * xp._zeta_of_number(other, input + 1))  # fmt: skip
 def _zeta_of_number(other: Tensor, input: Number) -> Tensor: ...
 
 
@@ -163,12 +149,12 @@ def declare_unary(name: str, doc: str) -> Any:
     def face(input: Tensor) -> Tensor: ...
 
     face.__name__, face.__doc__ = "_special_" + name, doc
-    return pointwise(wide_only(name + "_cpu", lazy("special", name)), floating=True, inplace=False)(face)
+    return of_reals(name, name + "_cpu", "ch", inplace=False)(face)
 
 
 def declare_polynomial(name: str) -> Any:
     """Declare a polynomial in x whose degree n is a tensor or a scalar."""
-    run = wide_only(name + "_cpu", lazy("special", name))
+    run = lazy("special", name)
 
     def face(x: Tensor, n: Tensor) -> Tensor: ...
 
@@ -180,7 +166,7 @@ def declare_polynomial(name: str) -> Any:
         f.__name__ = f"_special_{name}{end}"
     return by_operands(
         "special_" + name,
-        pointwise(run, floating=True, inplace=False)(face),
-        pointwise(lambda x, n: run(x, like(n, x)), floating=True, inplace=False)(face_number),
-        pointwise(lambda n, x: run(like(x, n), n), floating=True, inplace=False)(face_of_number),
+        of_reals(run, name + "_cpu", "ch", inplace=False)(face),
+        of_reals(lambda x, n: run(x, like(n, x)), name + "_cpu", "ch", inplace=False)(face_number),
+        of_reals(lambda n, x: run(like(x, n), n), name + "_cpu", "ch", inplace=False)(face_of_number),
     )

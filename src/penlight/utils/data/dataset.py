@@ -174,10 +174,7 @@ class ConcatDataset(Dataset[_T_co]):
     @property
     def cummulative_sizes(self) -> list[int]:
         """The old, misspelt name of `cumulative_sizes`."""
-        warn_user(
-            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
-            FutureWarning,
-        )
+        warn_user("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning)
         return self.cumulative_sizes
 
 
@@ -261,9 +258,7 @@ def _lengths_from_fractions(fractions: Sequence[float], total: int) -> list[int]
         lengths[spare % len(lengths)] += 1
     for position, length in enumerate(lengths):
         if length == 0:
-            warn_user(
-                f"Length of split at index {position} is 0. This might result in an empty dataset.",
-            )
+            warn_user(f"Length of split at index {position} is 0. This might result in an empty dataset.")
     return lengths
 
 
