@@ -16,7 +16,7 @@ from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.compiler.rows import Rows
-from penlight.kernels.conv import depthwise_compiled as depthwise
+from penlight.kernels.conv import depthwise_compiled as depthwise, implicit_plans
 from penlight.kernels.elementwise import plans
 from penlight.kernels.grid_sample import kernels as grid_sample
 from penlight.kernels.index import kernels as index
@@ -50,6 +50,9 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (distance._all_pairs, False, {"squared": EITHER}),
     (depthwise._correlate, False, {"stride": (1, 2), "narrow": ((), (0, 1, 2)), "across": (2,), "apart": (3,), "out_apart": (3,), "tall": (4,), "broad": (11,)}),
     (depthwise._correlate, False, {"stride": (1,), "narrow": ((),), "across": (8,), "apart": (24,), "out_apart": (8,), "tall": (8,), "broad": (8,)}),
+    (implicit_plans._copy, False, {"step": (1, 2, 3), "out_step": (1, 2), "vectors": (False,)}),
+    (implicit_plans._copy, False, {"step": (1, 2), "out_step": (1,), "vectors": (True,)}),
+    (implicit_plans._pack, False, {"rows": ((0,), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5))}),
     (depthwise._weigh, False, {"stride": (1, 2), "narrow": ((), (0, 1, 2)), "narrow_grad": ((), (0, 1))}),
     (distance._euclid_back, False, {}),
     (distance._cosines, True, {}),

@@ -2,7 +2,7 @@
 
 - `products`: the inner loops of matrix products, whose sums stay in registers; used by `implicit_products` (convolution without
   copied windows), `winograd` and `packed_product` (recurrent layers).
-- `copy_and_pack`, `transpose`: copies into the layouts that these products read.
+- `transpose`: copies of transposed matrices.
 - `calls`: calls of kernels, listed in tables: all steps of a recurrent layer or a convolution in one.
 - `library_calls`: calls of BLAS and LAPACK; `thread_pool`: threads that wait for work.
 - `tables`: arguments of kernels with more sizes than there are registers.

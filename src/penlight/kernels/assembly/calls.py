@@ -40,11 +40,18 @@ class Calls:
         self.words += (0,) * (len(ARGUMENTS) + stacked - len(arguments))
         return first
 
-    def change(self, steps: list[tuple[int, int]]) -> None:
-        """Let words at some positions grow by some number after each repetition."""
-        self.words[2] = len(steps)
-        for position, step in steps:
+    def finish(self, changes: list[tuple[int, int]], arrays: list[tuple[int, int]]) -> int:
+        """Let words at some positions grow by some number after each repetition. Arguments at other positions are arrays whose
+        addresses stand at the end of the table, and grow likewise; return the position of the first address."""
+        end = len(self.words) + 2 * (len(changes) + len(arrays))
+        changes = changes + [(i, step) for i, (_, step) in enumerate(arrays, end)]
+        self.words[2] = len(changes)
+        for position, step in changes:
             self.words += (8 * position, step)
+        for i, (position, _) in enumerate(arrays, end):
+            self.words[position] = 8 * i - executable.DATA_OFFSET  # from the beginning of the table
+        self.words += (0,) * len(arrays)
+        return end
 
 
 @lru_cache(2)
@@ -206,9 +213,5 @@ def _table(times: int, calls: list[Call]) -> _Table:
                 checked.append(argument)
         call.check_of(function)(*checked)
         table.add(function, words)
-    end = len(table.words) + 2 * (len(changes) + len(moving))
-    for i, (at, (_, step)) in enumerate(zip(passed, moving), end):
-        changes.append((i, step))
-        table.words[at] = 8 * i - executable.DATA_OFFSET
-    table.change(changes)
-    return _Table(table.words + [0] * len(moving), passed, [array for array, _ in moving])
+    table.finish(changes, [(at, step) for at, (_, step) in zip(passed, moving)])
+    return _Table(table.words, passed, [array for array, _ in moving])

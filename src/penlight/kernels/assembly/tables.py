@@ -80,7 +80,14 @@ class At(NamedTuple):
     offset: Any = 0  # an integer, or an array of integers
 
 
-Step = tuple[Any, list[int | At]]  # a kernel, and its arguments
+class Passed(NamedTuple):
+    """An array argument of a kernel: the address of its first element, which grows by `step` bytes at each repetition."""
+
+    address: At
+    step: int = 0
+
+
+Step = tuple[Any, list[int | At | Passed]]  # a kernel, and its arguments
 
 
 class Plan:
@@ -145,13 +152,23 @@ class Plan:
         for some in steps:
             table = calls.Calls(times)
             given: dict[int, int | np.ndarray | At] = {}
+            passed: list[tuple[int, Passed]] = []
             for kernel, arguments in some:
-                first = table.add(kernel, [0 if isinstance(a, At) else a for a in arguments])
-                given |= {first + i: a for i, a in enumerate(arguments) if isinstance(a, At)}
-            tables.append((table.words, given))
-        size = max(len(words) for words, _ in tables)  # equally far apart
-        found = [self.words(np.array(words + [0] * (size - len(words))), given) for words, given in tables]
-        return found[0], 8 * size
+                first = table.add(kernel, [a if isinstance(a, int) else 0 for a in arguments])
+                for i, argument in enumerate(arguments, first):
+                    if isinstance(argument, At):
+                        given[i] = argument
+                    elif isinstance(argument, Passed):
+                        passed.append((i, argument))
+            end = table.finish([], [(i, array.step) for i, array in passed])
+            given |= {end + i: array.address for i, (_, array) in enumerate(passed)}
+            tables.append((table.words, given, passed))
+        size = max(len(words) for words, *_ in tables)  # equally far apart
+        start = At("plan", 8 * self._size)
+        for words, given, passed in tables:
+            given |= {i: At("plan", 8 * self._size + words[i]) for i, _ in passed}
+            self.words(np.array(words + [0] * (size - len(words))), given)
+        return start, 8 * size
 
     def nested(self, steps: list[Step], times: int) -> Step:
         """One step that makes several calls, `times` times."""

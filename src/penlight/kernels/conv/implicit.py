@@ -77,7 +77,7 @@ class _Forward:
             for i, correlation in enumerate(self.correlations):
                 self.where[i, begin, g] = item * size
                 first = At(self.names[i][0], (g * self.each + begin) * correlation.weight[0])
-                steps, held = packing(self.packing, correlation, first, end - begin, self.inner, item * size, item)
+                steps, held = packing(correlation, first, end - begin, self.inner, item * size, item)
                 self.lists.append(held)
                 several.append(steps)
                 size += (end - begin) * self.inner * correlation.tap_count
@@ -87,7 +87,7 @@ class _Forward:
     def _steps(self, job: int) -> list[Step]:
         steps: list[Step] = []
         for first, images, blocks in self.work.blocks(job):
-            some = self.x.copies(self.plan, first, images, 4 * job * self.scratch)
+            some = self.x.copies(first, images, 4 * job * self.scratch)
             for i in range(len(self.correlations)):
                 some += self._products(i, job, first, images)
                 some += [] if self.direct else self._results(i, job, first, images)
@@ -138,7 +138,7 @@ class _Forward:
         for n, g in [(0, 0)] if whole else product(range(images), range(self.groups)):
             at = g * self.each + begin
             found += copy_step(
-                self.plan, (count, *correlation.out_size), (plane, *steps), (channel, *dims),
+                (count, *correlation.out_size), (plane, *steps), (channel, *dims),
                 At("scratch", memory + (n * self.channels + at) * plane), At(f"y {i}", (first + n) * image + at * channel),
                 item, 0, images * image,
             )  # fmt: skip
@@ -239,7 +239,7 @@ class _Weigh:
     def _steps(self, job: int) -> list[Step]:
         steps: list[Step] = []
         for first, images, blocks in self.work.blocks(job):
-            some = self.x.copies(self.plan, first, images, 4 * job * self.scratch)
+            some = self.x.copies(first, images, 4 * job * self.scratch)
             some += [] if self.plain else self._gradients(job, first, images)
             some += self._sums(job, first, images)
             steps.append(self.plan.nested(some, blocks))
@@ -253,7 +253,7 @@ class _Weigh:
         found: list[Step] = []
         for columns, at, into in ((out_size[-1] - rest, 0, 0), (rest, out_size[-1] - rest, self.row - rest)):
             found += copy_step(
-                self.plan, (images * self.channels, self.lines, columns), (plane, item * out_size[-1], item), (item * self.plane, item * self.row, item),
+                (images * self.channels, self.lines, columns), (plane, item * out_size[-1], item), (item * self.plane, item * self.row, item),
                 At("g", first * image + item * at), At("scratch", 4 * (job * self.scratch + self.zeros) + item * into), item, images * image, 0,
             )  # fmt: skip
         return found

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..assembly import copy_and_pack
 from ..assembly.products import groups_of_rows
-from ..assembly.tables import At, Plan, Step, job_count, ranges
-from .im2col import Ints, overlap
+from ..assembly.tables import At, Passed, Step, job_count, ranges
+from ..call import object_address
+from ..compiler.loops import FLOATS, Elements, Ints, checked, compile_loops, simd
+from .im2col import Ints as Sizes, overlap
 
 _CROWDED = 256  # bytes: planes whose stride is a multiple of this collide in the L1 cache
+_LANES = 8  # elements that are copied at a time
 _FOURS = 1.07  # relative cost of products with columns that are copied by fours
 
 
 class Correlation(NamedTuple):
     """One correlation: the kernel elements' positions in each dim, the size of its results, and strides in bytes."""
 
-    taps: tuple[Ints, ...]
-    out_size: Ints
-    weight: Ints  # strides of the weights' rows, channels and kernel elements
-    target: Ints = ()  # strides of the results
+    taps: tuple[Sizes, ...]
+    out_size: Sizes
+    weight: Sizes  # strides of the weights' rows, channels and kernel elements
+    target: Sizes = ()  # strides of the results
 
     @property
     def tap_count(self) -> int:
@@ -38,7 +40,7 @@ class Images:
     """
 
     def __init__(
-        self, shape: Ints, low: Ints, stride: Ints, correlations: tuple[Correlation, ...], together: bool, item: int
+        self, shape: Sizes, low: Sizes, stride: Sizes, correlations: tuple[Correlation, ...], together: bool, item: int
     ) -> None:
         self.shape, self.low, self.stride, self.size, self.item = shape, low, stride, shape[2:], item
         dims = range(len(stride))
@@ -61,7 +63,7 @@ class Images:
         self.image = shape[1] * self.plane
         self.start = -sum(p * step for p, step in zip(low, self.steps)) if self.direct else 0
 
-    def offsets(self, taps: tuple[Ints, ...], channels: int) -> np.ndarray:
+    def offsets(self, taps: tuple[Sizes, ...], channels: int) -> np.ndarray:
         """Byte offsets of the inputs for each channel and kernel element."""
         leading = [sum(t * step for t, step in zip(tap, self.steps)) for tap in product(*taps[:-1])]
         found = np.add.outer(leading, [self._column(tap) for tap in taps[-1]]).reshape(-1)
@@ -73,14 +75,14 @@ class Images:
         quotient, phase = divmod(tap, self.stride[-1])
         return self.item * (self.phases.index(phase) * self.width + quotient)
 
-    def rows(self, out_size: Ints) -> np.ndarray:
+    def rows(self, out_size: Sizes) -> np.ndarray:
         """Byte offsets of the inputs for each row of results."""
         found = np.full(1, self.start, np.int64)
         for n, stride, step in zip(out_size[:-1], self.stride, self.steps):
             found = np.add.outer(found, np.arange(n) * (stride * step)).reshape(-1)
         return found
 
-    def copies(self, plan: Plan, first: int, images: int, scratch: int) -> list[Step]:
+    def copies(self, first: int, images: int, scratch: int) -> list[Step]:
         """The steps that copy `images` images to scratch memory: at the first call from image `first` on, then the next ones."""
         if self.direct:
             return []
@@ -96,34 +98,67 @@ class Images:
             source = sum(a.start * step for a, step in zip(outside, steps)) + item * (begin * s + phase - p)
             target = sum(a.start * step for a, step in zip(inside, self.steps)) + item * (begin + i * self.width)
             found += copy_step(
-                plan, box, (item * prod(self.size), *steps[:-1], item * s), (self.plane, *self.steps[:-1], item),
+                box, (item * prod(self.size), *steps[:-1], item * s), (self.plane, *self.steps[:-1], item),
                 At("x", first * image + source), At("scratch", scratch + target), item, images * image, 0,
             )  # fmt: skip
         return found
 
 
-def steps_of(size: Ints, item: int) -> list[int]:
+def steps_of(size: Sizes, item: int) -> list[int]:
     """The strides of a contiguous array of elements of `item` bytes."""
     return [item * prod(size[i + 1 :]) for i in range(len(size))]
 
 
+def _copy(
+    x: Elements, out: Elements, planes: int, layers: int, rows: int, columns: int, plane: int, layer: int, row: int,
+    out_plane: int, out_layer: int, out_row: int, *, step: int, out_step: int, vectors: bool,
+) -> None:  # fmt: skip
+    """Copy a box, given its sizes and the strides of both arrays in elements. With `vectors` a row is full ones, and a last one that
+    may overlap; `columns` is where that begins."""
+    for i in range(planes):
+        for j in range(layers):
+            for k in range(rows):
+                start = i * plane + j * layer + k * row
+                to = i * out_plane + j * out_layer + k * out_row
+                if vectors:
+                    for at in range(0, columns, _LANES):
+                        _copy_vector(x, start + at * step, out, to + at, step)
+                    _copy_vector(x, start + columns * step, out, to + columns, step)
+                else:
+                    for c in range(columns):
+                        out[to + c * out_step] = x[start + c * step]
+
+
+def _copy_vector(x: Elements, start: int, out: Elements, to: int, step: int) -> None:
+    for c in simd(range(_LANES)):
+        out[to + c] = x[start + c * step]
+
+
 def copy_step(
-    plan: Plan, box: Ints, source: Ints, target: Ints, first: At, into: At, item: int, first_block: int = 0, into_block: int = 0
+    box: Sizes, source: Sizes, target: Sizes, first: At, into: At, item: int, first_block: int = 0, into_block: int = 0
 ) -> list[Step]:  # fmt: skip
-    """The step that copies a box of up to four dims, with its strides in both arrays; none if it is empty."""
+    """The step that copies a box of up to four dims, with its strides in both arrays in bytes; none if it is empty. After each
+    repetition both addresses grow by so many bytes."""
     if min(box) < 1:
         return []
-    sizes, source, target = (
-        (given[0], *(fill,) * (4 - len(box)), *given[1:]) for given, fill in ((box, 1), (source, 0), (target, 0))
+    sizes = box[0], *(1,) * (4 - len(box)), *box[1:]
+    (*strides, step), (*out_strides, out_step) = (
+        [n // item for n in (given[0], *(0,) * (4 - len(box)), *given[1:])] for given in (source, target)
     )
-    kind = copy_and_pack.kind_of(sizes[3], source[3], target[3], item)
-    table: dict[str, Any] = {
-        "from": first, "into": into, "from block": first_block, "into block": into_block,
-        "tail": item * sizes[3] - (32 if kind == "eights" else 16),
-    }  # fmt: skip
-    for name, n, a, b in zip(("plane", "layer", "row", "column"), sizes, source, target):
-        table |= {f"{name}s": n, f"from {name}": a, f"into {name}": b}
-    return [(copy_and_pack.copy(kind, item), [plan.table(copy_and_pack.COPY, table)])]
+    vectors = sizes[3] >= _LANES and out_step == 1 and step <= 2
+    kernel = compile_loops(_copy, FLOATS[item == 8], step=step, out_step=out_step, vectors=vectors)
+    sizes = *sizes[:3], sizes[3] - _LANES * vectors
+    return [(kernel, [Passed(first, first_block), Passed(into, into_block), *sizes, *strides, *out_strides])]
+
+
+def _pack(
+    weight: Elements, offsets: Ints, out: Elements, row: int, inner: int, extent: int, *, rows: tuple[int, ...]
+) -> None:
+    """Interleave rows: the first elements of all rows, then the second ones, and so on, at offsets below `extent`."""
+    for n in range(inner):
+        at = checked(offsets[n], extent)
+        for i in rows:
+            out[n * len(rows) + i] = weight[at + i * row]
 
 
 def pieces(width: int, item: int) -> tuple[int, np.ndarray]:
@@ -145,21 +180,24 @@ def in_pairs(offsets: np.ndarray, overlapping: bool, several: int) -> np.ndarray
 
 
 def packing(
-    plan: Plan, correlation: Correlation, first: At, rows: int, channels: int, into: int, item: int
+    correlation: Correlation, first: At, rows: int, channels: int, into: int, item: int
 ) -> tuple[list[Step], np.ndarray]:
     """The steps that pack weights ``(rows, channels, taps)`` in the kernel's order, one per group of rows; and a list that must
     be kept alive."""
     offsets = np.zeros(1, np.int64)
     for n, step in zip((channels, *map(len, correlation.taps)), correlation.weight[1:]):
-        offsets = np.add.outer(offsets, np.arange(n) * step).reshape(-1)
+        offsets = np.add.outer(offsets, np.arange(n) * (step // item)).reshape(-1)
+    least = int(offsets.min())  # of flipped kernels negative
+    offsets -= least
+    extent, row = int(offsets.max()) + 1, correlation.weight[0]
     steps: list[Step] = []
     at = 0
     for some in groups_of_rows(rows):
-        table: dict[str, int | np.ndarray | At] = {
-            "rows": At(first.array, first.offset + at * correlation.weight[0]), "row": correlation.weight[0],
-            "offsets": offsets, "inner": offsets.size, "into": At("packed", into + item * at * offsets.size),
-        }  # fmt: skip
-        steps.append((copy_and_pack.pack(some, item), [plan.table(copy_and_pack.PACK, table)]))
+        start = At(first.array, first.offset + at * row + item * least)
+        target = At("packed", into + item * at * offsets.size)
+        kernel = compile_loops(_pack, FLOATS[item == 8], rows=tuple(range(some)))
+        table = object_address(offsets)
+        steps.append((kernel, [Passed(start), table, Passed(target), row // item, offsets.size, extent]))
         at += some
     return steps, offsets
 
