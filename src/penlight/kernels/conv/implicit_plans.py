@@ -111,10 +111,10 @@ def steps_of(size: Sizes, item: int) -> list[int]:
 
 def _copy(
     x: Elements, out: Elements, planes: int, layers: int, rows: int, columns: int, plane: int, layer: int, row: int,
-    out_plane: int, out_layer: int, out_row: int, *, step: int, out_step: int, vectors: bool,
+    out_plane: int, out_layer: int, out_row: int, *, step: int, out_step: int, vectors: bool, narrow: tuple[int, ...],
 ) -> None:  # fmt: skip
     """Copy a box, given its sizes and the strides of both arrays in elements. With `vectors` a row is full ones, and a last one that
-    may overlap; `columns` is where that begins."""
+    may overlap; `columns` is where that begins. The columns of a `narrow` box are copied one by one."""
     for i in range(planes):
         for j in range(layers):
             for k in range(rows):
@@ -124,6 +124,9 @@ def _copy(
                     for at in range(0, columns, _LANES):
                         _copy_vector(x, start + at * step, out, to + at, step)
                     _copy_vector(x, start + columns * step, out, to + columns, step)
+                elif len(narrow) > 0:
+                    for c in narrow:
+                        out[to + c * out_step] = x[start + c * step]
                 else:
                     for c in range(columns):
                         out[to + c * out_step] = x[start + c * step]
@@ -146,7 +149,8 @@ def copy_step(
         [n // item for n in (given[0], *(0,) * (4 - len(box)), *given[1:])] for given in (source, target)
     )
     vectors = sizes[3] >= _LANES and out_step == 1 and step <= 2
-    kernel = compile_loops(_copy, FLOATS[item == 8], step=step, out_step=out_step, vectors=vectors)
+    narrow = tuple(range(sizes[3])) if sizes[3] < _LANES else ()
+    kernel = compile_loops(_copy, FLOATS[item == 8], step=step, out_step=out_step, vectors=vectors, narrow=narrow)
     sizes = *sizes[:3], sizes[3] - _LANES * vectors
     return [(kernel, [Passed(first, first_block), Passed(into, into_block), *sizes, *strides, *out_strides])]
 
