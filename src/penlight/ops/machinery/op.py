@@ -24,7 +24,7 @@ _KINDS = {
 
 
 # Suffixes of op names that mark one of several forms of a public function. `hash_tensor` is a function.
-_VARIANT = re.compile(r"(?<!^hash)_(scaled|tensor|all|dims?|list|one|stable|decimals|value|(of_)?number|of)$")
+_VARIANT = re.compile(r"(?<!^hash)_(scaled|tensor|all|dims?|list|one|stable|decimals|value|(of_)?number|of|shared)$")
 
 
 class Traits(NamedTuple):
