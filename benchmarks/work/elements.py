@@ -90,6 +90,7 @@ def _of(t: Any, x: Any, y: Any) -> dict[str, Call]:
         "geometric_": lambda: x.clone().geometric_(0.3), "rand": lambda: t.rand(x.shape, dtype=x.dtype), "randn": lambda: t.randn(x.shape, dtype=x.dtype), "poisson of few": lambda: t.poisson(y * 5),
         "poisson of many": lambda: t.poisson(y * 100 + 10), "standard_gamma": lambda: t._standard_gamma(y * 5 + 1), "standard_gamma of few": lambda: t._standard_gamma(y),
         "binomial of few": lambda: t.binomial(degree * 2, y), "binomial of many": lambda: t.binomial(degree * 100, one_half), "dirichlet": lambda: t._sample_dirichlet(y.view(-1, 10)),
+        "poisson of few, one rate": lambda: t.poisson(one_half * 8), "poisson of many, one rate": lambda: t.poisson(one_half * 100), "binomial of few, one chance": lambda: t.binomial(degree * 2, one_half),
         "multinomial": lambda: t.multinomial(y, 10, replacement=True) if len(y) < 1 << 24 else None, "dropout": lambda: f.dropout(x, 0.1), "rrelu": lambda: f.rrelu(x, training=True),
         "mse_loss": lambda: f.mse_loss(x, y), "huber_loss": lambda: f.huber_loss(x, y), "binary_cross_entropy": lambda: f.binary_cross_entropy(y, y),
         "binary_cross_entropy_with_logits": lambda: f.binary_cross_entropy_with_logits(x, y), "kl_div": lambda: f.kl_div(x, y, reduction="sum"),

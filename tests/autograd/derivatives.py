@@ -35,7 +35,7 @@ FUSED = {
     ),
 }
 # Loss and softmax in one become two ops where tangents are carried; that of CTC is refused, as in PyTorch.
-WITHOUT_FORWARD_MODE = FUSED | {"_shared_log_softmax", "_shared_nll", "_ctc_loss"}
+WITHOUT_FORWARD_MODE = FUSED | {"_log_softmax_shared", "_nll_loss_shared", "_ctc_loss"}
 NORMS = ("_native_layer_norm", "_fused_rms_norm", "_native_batch_norm", "_native_group_norm")
 
 
@@ -272,8 +272,8 @@ WRITTEN = {
     "_rrelu_noisy_backward": call(draw(2, 3), POINTS, penlight.tensor(SLOPES)),
     "_fractional_max_pool2d": composite(fractional_max_pool, "input", draw(1, 2, 5, 6)),
     "_fractional_max_pool3d": composite(fractional_max_pool, "input", draw(1, 1, 4, 5, 4)),
-    "_shared_log_softmax": composite(cross_entropy, "input", draw(4, 3)),
-    "_shared_nll": composite(cross_entropy, "input", draw(4, 3)),
+    "_log_softmax_shared": composite(cross_entropy, "input", draw(4, 3)),
+    "_nll_loss_shared": composite(cross_entropy, "input", draw(4, 3)),
     "_embedding_bag": composite(bag, "weight per_sample_weights", draw(3, 4), draw(4)),
     "_ctc_loss": composite(ctc, "log_probs", draw(5, 2, 4)),
     "igamma": composite(lambda x: penlight.igamma(AMOUNTS, x), "other", np.array([0.4, 1.1, 2.5])),

@@ -35,7 +35,7 @@ REFUSED = {name: {"input"} for name in ("igamma", "igammac", "_special_zeta")}
 FORMS = {
     "_resize_": "interpolate", "_bce": "binary_cross_entropy", "_bce_with_logits": "binary_cross_entropy_with_logits", "_im2col": "unfold", "_sliding": "stft",
     "_col2im": "fold", "_index": "getitem", "_alias": "getitem", "_nested_": "values", "_attention": "scaled_dot_product_attention", "_conv_weight": "conv2d", "_pool_scatter": "max_pool2d",
-    "_pool_gather": "max_pool2d", "_adaptive_avg_backward": "adaptive_avg_pool2d", "_shared_nll": "cross_entropy", "_shared_log_softmax": "cross_entropy",
+    "_pool_gather": "max_pool2d", "_adaptive_avg_backward": "adaptive_avg_pool2d", "_nll_loss_shared": "cross_entropy", "_log_softmax_shared": "cross_entropy",
     "_stack_one": "lstm", "_mkldnn_rnn_layer": "lstm", "_reflect_pad": "nn.functional.pad", "_replicate_pad": "nn.functional.pad",
     "_circular_pad": "nn.functional.pad", "_constant_pad": "nn.functional.pad", "_t": "Tensor.t", "_slice": "getitem", "_slice_backward": "getitem", "_to_copy": "Tensor.to", "_in_format_copy": "contiguous",
 }  # fmt: skip

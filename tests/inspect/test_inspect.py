@@ -233,7 +233,7 @@ def test_bad_params_are_refused(bad):
 
 
 def test_a_file_in_place_of_params_is_told_apart() -> None:
-    with pytest.raises(TypeError, match=r"To write the picture to a file: draw\(...\).save\('graph.html'\)"):
+    with pytest.raises(TypeError, match=r"To write what is returned to a file: .save\('graph.html'\)"):
         torch.inspect.replay(torch.ones(1, requires_grad=True).sum(), "graph.html")
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -320,6 +321,43 @@ def test_gradients_are_the_same_inside() -> None:
     with torch.inspect.watch():
         inside = torch.autograd.grad(model(x).pow(2).mean(), list(model.parameters()))
     assert all(torch.equal(a, b) for a, b in zip(outside, inside))
+
+
+WRITES = {
+    "of a leaf's copy": lambda x, y: x.clone().mul_(y),
+    "recorded, into the base of a view": lambda x, y: (base := x.clone(), base[0].mul_(y[0]).exp_(), base)[2],
+    "of what is broadcast": lambda x, y: x.clone().add_(y[0]),
+    "of another dtype": lambda x, y: x.detach().clone().add_(y.double()),
+    "of a part of itself": lambda x, y: x.detach().clone().flatten()[1:].sub_(y.flatten()[:-1]),
+    "without grad": lambda x, y: x.detach().clone().t().mul_(2),
+    "of integers": lambda x, y: torch.arange(6).bitwise_and_(3),
+    "of a leaf": lambda x, y: x.add_(1),
+    "of an expanded tensor": lambda x, y: torch.zeros(1).expand(3).add_(1),
+    "that overlaps": lambda x, y: (z := torch.arange(4.0))[1:].add_(z[:-1]),
+    "that does not fit": lambda x, y: torch.ones(2).add_(y),
+    "of floats into integers": lambda x, y: torch.ones(2, dtype=torch.int64).add_(0.5),
+    "of an object": lambda x, y: torch.Tensor.uniform_(object()),
+    "of a saved result": lambda x, y: (z := x.exp(), z.add_(1), z.sum().backward()),
+    "of a saved part": lambda x, y: (z := x * 1, w := z[0].exp_(), z.add_(1), w.sum().backward()),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
+def test_writes_are_the_same_inside(write: Callable[..., Any]) -> None:
+    def outcome() -> list[object]:
+        x, y = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True), torch.full((2, 3), 0.5)
+        try:
+            z = write(x, y)
+            nodes = [] if z.grad_fn is None else [z.grad_fn, *(node for node, _ in z.grad_fn.next_functions if node)]
+            if nodes:
+                z.sum().backward()
+        except Exception as error:
+            return [type(error), str(error)]
+        return [z.tolist(), z.dtype, z.stride(), z._version, [node.name() for node in nodes], x.grad]
+
+    plain = outcome()
+    with torch.inspect.watch(nan="raise", inf="raise"):
+        assert str(outcome()) == str(plain)
 
 
 def test_memory_counts_shared_memory_once() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels.fma import fma64
-from penlight.kernels.random import integers, normal, rejection, samplers, uniform
+from penlight.kernels.random import at_once, integers, normal, rejection, samplers, uniform
 from penlight.kernels.random.engine import DEFAULT_SEED, PIECE, Engine
 
 F16, F32, F64, I64 = (np.dtype(name) for name in ("float16", "float32", "float64", "int64"))
@@ -485,6 +485,28 @@ def test_geometric_samples_have_the_c_librarys_digits(p: float, monkeypatch: pyt
     monkeypatch.setattr(samplers, "uniform53", lambda engine, shape: draws.copy())
     made = samplers.geometric(Engine(3), draws.shape, np.dtype(np.float64), p)
     assert made.tolist() == [math.ceil(math.log(u) / math.log1p(-p)) if u else math.inf for u in draws.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("function", "parameters"),
+    [
+        *[(rejection.poisson, (rate,)) for rate in (1e-5, 0.3, 4.0, 9.9, 10.0, 30.5, 1e6)],
+        *[(rejection.binomial, (n, p)) for n in (1, 10, 100, 1e6) for p in (1e-4, 0.25, 0.5, 0.9, 0.999)],
+        *[(rejection.standard_gamma, (alpha,)) for alpha in (1.0, 2.5, 30.0)],
+    ],
+)
+def test_samples_made_at_once_are_those_made_one_by_one(
+    function: Callable[..., np.ndarray], parameters: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rejection, "compile_loops", lambda *arguments, **named: None)
+    monkeypatch.setattr(rejection, "_kernel", rejection._kernel.__wrapped__)
+    ends = []
+    for ways in (at_once.WAYS, dict.fromkeys(at_once.WAYS, lambda *arguments: False)):
+        monkeypatch.setattr(at_once, "WAYS", ways)
+        engine = Engine(5)
+        made = [function(engine, *(np.full(n, p, float) for p in parameters)).tolist() for n in (1, 3, 400, 3000)]
+        ends.append((made, engine._next, engine._normal))
+    assert ends[0] == ends[1]
 
 
 def test_a_geometric_sample_of_no_dimension() -> None:

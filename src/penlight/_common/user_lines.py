@@ -55,12 +55,16 @@ def user_frame() -> FrameType | None:
     return frame
 
 
-def user_line() -> Line | None:
-    """The innermost line that is not Penlight's own."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_ours(frame.f_code.co_filename):  # `user_frame` inlined: `watch` needs it at each op
+def user_line(skip: int = 1) -> Line | None:
+    """The innermost line that is not Penlight's own, as the first `skip` callers are known to be."""
+    frame = sys._getframe(skip).f_back
+    while frame is not None:  # `user_frame` and `line_of` inlined: `watch` needs it at each op
+        code = frame.f_code
+        if not is_ours(code.co_filename):
+            known = _lines.get((id(code), frame.f_lasti))
+            return line_of(frame) if known is None else known[1]
         frame = frame.f_back
-    return None if frame is None else line_of(frame)
+    return None
 
 
 # Frames between a program and the function it calls: see function_code.py and _takeover.py.

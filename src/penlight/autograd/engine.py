@@ -349,10 +349,13 @@ def _loop(
                         buffers[child] = arrived
                     else:
                         join(buffers, child, nr, present, arrived, ours)
-        grad = results = arrived = None
+        grad = results = arrived = present = None  # as in `_run`
         if node.seq in ages:
             for leaf in _completed(node, last):
-                _run_leaf(leaf, buffers.pop(leaf), graph, captures)
+                if graph or captures is not None or leaf._hooks is not None:
+                    _run_leaf(leaf, buffers.pop(leaf), graph, captures)
+                else:
+                    accumulate(leaf, buffers)
 
 
 def _go_on(node: Node, grad: Any, graph: bool, captures: Captures, needed: Any, only_root: Any) -> bool:

@@ -5,7 +5,8 @@ Forward mode, batching, saved-tensor hooks, anomaly mode, inference mode and the
 They share one: `NAMESPACE["SLOW"]`, the number of slow modes that are open anywhere in the process. The generated
 functions of the ops have NAMESPACE as their globals, so the check is one cached load. If it is not zero, an op checks the modes of its own
 thread (`enter` in `ops/machinery/dispatch.py`). If one of them must see the op, it takes the readable path; if none or only inference mode,
-a copy of the generated function without the check runs it.
+a copy of the generated function without the check runs it. So it does under `watch`, whose log is told afterwards: `NAMESPACE["LOGS"]`, the
+number of open logs, tells in one comparison that no other slow mode is open.
 
 # Note [Silent arithmetic]
 PyTorch never warns about a division by zero or an overflow. NumPy does, through `warnings`, and suppressing that by `np.errstate` costs
@@ -38,7 +39,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-NAMESPACE: dict[str, Any] = {"__name__": None, "SLOW": 0, "PICKY": 0}
+NAMESPACE: dict[str, Any] = {"__name__": None, "SLOW": 0, "LOGS": 0, "PICKY": 0}
 
 casting = False  # whether autocast is on in some thread: see Note [Borrowed functions] in amp/_casting.py
 
@@ -60,6 +61,11 @@ def open_slow_mode() -> None:
 
 def close_slow_mode() -> None:
     _add("SLOW", -1)
+
+
+def count_logs(change: int) -> None:
+    """Count one more, or one less, slow mode that is only a log, which sees ops but does not change how they run."""
+    _add("LOGS", change)
 
 
 def count_picky(change: int) -> None:

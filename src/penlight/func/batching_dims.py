@@ -294,8 +294,8 @@ def _in_format_copy(level: BatchLevel, input: Any, contiguous: Any) -> Any:
     return input._value.movedim(2, -1).clone().movedim(-1, 2)
 
 
-@rule("_shared_log_softmax")
-def _shared_log_softmax(level: BatchLevel, input: Any, dim: int, shared: Any) -> Any:
+@rule("_log_softmax_shared")
+def _log_softmax_shared(level: BatchLevel, input: Any, dim: int, shared: Any) -> Any:
     return run("_log_softmax", input._value, dim + 1)
 
 

@@ -71,7 +71,7 @@ def _nll(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     if single:
         t = t.reshape(level.size)
     found = (x, t) if single else (_joined(x), _joined(t))
-    losses = run(op.name.replace("_shared_nll", "_nll_loss"), *found, None if own else weight, ignore_index, 0)
+    losses = run(op.name.removesuffix("_shared"), *found, None if own else weight, ignore_index, 0)
     losses = losses.reshape(t.shape)
     counts = _class_weights(level, t, weight, ignore_index, losses) if own or reduction == 1 else None
     if own:
@@ -85,7 +85,7 @@ def _nll(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     return losses / counts if reduction == 1 else losses
 
 
-RULES["_nll_loss"] = RULES["_nll_loss2d"] = RULES["_shared_nll"] = _nll
+RULES["_nll_loss"] = RULES["_nll_loss2d"] = RULES["_nll_loss_shared"] = _nll
 
 
 @rule("_nll_backward")

@@ -284,7 +284,7 @@ def _names(params: Any) -> list[tuple[str, Tensor]]:
         params = params.items()
     message = "params must be a dict of tensors by name, pairs (name, tensor), or a module"
     if isinstance(params, str):
-        raise TypeError(f"{message}, not str. To write the picture to a file: draw(...).save({params!r})")
+        raise TypeError(f"{message}, not str. To write what is returned to a file: .save({params!r})")
     if not isinstance(params, Iterable):
         raise TypeError(f"{message}, not {type(params).__name__}")
     pairs = []

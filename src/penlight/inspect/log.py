@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence, Set
 from functools import partial
 from typing import Any
 
+from numpy import ndarray
+
 from .._common.user_lines import Line, entered, user_line
 from ..autograd import modes
 from ..autograd.engine import task as running_pass
@@ -186,6 +188,7 @@ class Log(Listener):
         self._uses = _ByIdentity()  # leaves: the first line that used each
         self._reached = _ByIdentity()  # leaves: the line of the last backward pass
         self._running: tuple[Any, bool] | None = None  # the running op, and whether it is in-place
+        self._newest = next(modes.sequence)  # the newest node it was told of: `extra()` of a newer one is empty
         self._forwards = 0  # how many forwards of custom functions are running
         self.sees_nodes = nan != "ignore" or inf != "ignore"
 
@@ -243,16 +246,17 @@ class Log(Listener):
         if self._running is not None or running_pass.get() is not None:
             return go()
         inputs = [arguments[0]] if op.view else tensors_in(arguments)
-        before = not_finite(inputs[0]._array) if self.sees_nodes and inplace else _NOTHING
+        looks = self.sees_nodes and "op" not in op.keeps_finite
+        before = not_finite(inputs[0]._array) if looks and inplace and inputs else _NOTHING
         self._running = op, inplace
         try:
             result = go()
         finally:
             self._running = None
-        line = user_line()
+        line = user_line(3)  # called by `enter` or `rewrite`, which a generated function called
         # Extra results that only the derivative rules use may be infinite: CTC marks impossible paths by -inf.
         outs = (result,) if type(result) is Tensor else tensors_in(result)[: op.traits.returned or None]
-        if self.sees_nodes and "op" not in op.keeps_finite:
+        if looks:
             for out in outs:
                 if kinds := not_finite(out._array):
                     self._on_made(kinds - before, op, arguments, inputs, out if inplace else None, line)
@@ -276,10 +280,10 @@ class Log(Listener):
             if node is None:
                 if edge is not _UNKNOWN:
                     cut.append(out)
-            elif (more := getattr(node, "_more", None)) is None:
-                node._more = {"line": line}
+            elif node.seq > self._newest and not inplace:
+                self._newest, node._more = node.seq, {"line": line}
             else:
-                more.setdefault("line", line)
+                node.extra().setdefault("line", line)
         if cut:
             self._on_cut_off(cut, op, inputs, outs, line)
         return result
@@ -322,7 +326,12 @@ class Log(Listener):
                 self._on_born(kind, name, "values", _operands(op, arguments, written), line)
 
     def on_new_node(self, node: Node) -> None:
-        node.extra().setdefault("line", user_line())
+        line = user_line(3)  # called by `announce`, which a function of ours called
+        self._newest = max(self._newest, node.seq)
+        node.extra().setdefault("line", line)
+        for leaf, _ in node.next_functions:
+            if type(leaf) is AccumulateGrad and id(leaf) not in self._uses:
+                self._uses.put(leaf, line)
 
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
         """Run a node, and record NaN or infinity that it makes from finite gradients and finite saved values."""
@@ -335,9 +344,11 @@ class Log(Listener):
         else:
             results = run(node, grad)
         for index, made in enumerate(results):
-            if made is not None and made is not grad and (array := array_of(made)) is not None:
-                if kinds := not_finite(array):
-                    self._on_gradient(kinds, node, index, grad, held)
+            if made is None or made is grad:
+                continue
+            array = made if type(made) is ndarray else array_of(made)
+            if array is not None and (kinds := not_finite(array)):
+                self._on_gradient(kinds, node, index, grad, held)
         return results
 
     def _on_gradient(self, kinds: Set[str], node: Node, index: int, grad: Any, held: dict[str, Any]) -> None:

@@ -8,7 +8,6 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy import vdot
 
 from ..autograd.node import AccumulateGrad, Freed, Node
 from ..autograd.packing import Kept, Packed
@@ -173,7 +172,8 @@ def owner(array: Array) -> Array:
 
 _TESTS = (("NaN", np.isnan), ("Inf", np.isinf))
 _NEITHER: Set[str] = frozenset()
-_LONG = 1 << 15  # number of elements from which `vdot` of two halves is faster than `vdot` of the array with itself
+_vdot = getattr(np.vdot, "_implementation", np.vdot)  # without the check for `__array_function__`
+_LONG = 1 << 15  # number of elements from which the product of two halves is faster than that of the array with itself
 
 
 def not_finite(array: Array) -> Set[str]:
@@ -181,22 +181,18 @@ def not_finite(array: Array) -> Set[str]:
     if not isinstance(array, np.ndarray):
         return _NEITHER
     # A dot product is finite only if all factors are, and BLAS computes it several times faster than any elementwise test. For the dot product
-    # # of the two halves it reads each element once, in two streams, which takes two thirds of the time when memory bandwidth is the limit.
-    # # NumPy emits no warnings from `vdot`.
+    # of the two halves it reads each element once, in two streams, which takes two thirds of the time when memory bandwidth is the limit.
+    # NumPy emits no warnings from `vdot`.
     dtype = array.dtype
     if dtype.char in "fd":
-        flags = array.flags
-        if not flags.c_contiguous:
-            array = array.T if flags.f_contiguous else _in_memory_order(array)
-            flags = array.flags
-        if flags.c_contiguous:
-            one = other = array
-            if array.size >= _LONG:
-                half = (array.size + 1) // 2  # with an odd size both halves contain the middle element
-                flat = array.reshape(-1)
-                one, other = flat[:half], flat[-half:]
-            if isfinite(vdot(one, other)):
-                return _NEITHER
+        if array.base is not None and 0 in array.strides:  # a broadcast dimension: one element of it is enough
+            array = array[tuple([slice(None) if step else slice(0, 1) for step in array.strides])]
+        flat = one = array.ravel("K")
+        if flat.size >= _LONG:
+            half = (flat.size + 1) // 2  # with an odd size both halves contain the middle element
+            one, flat = flat[:half], flat[-half:]
+        if isfinite(_vdot(one, flat)):
+            return _NEITHER
     if dtype.kind not in "fcV":
         return _NEITHER
     with np.errstate(all="ignore"):
@@ -209,13 +205,6 @@ def kinds_in(value: Any) -> Set[str]:
     """As `not_finite`, for a tensor, an array or a Python scalar."""
     array = np.asarray(value) if isinstance(value, (float, complex)) else array_of(value)
     return _NEITHER if array is None else not_finite(array)
-
-
-def _in_memory_order(array: Array) -> Array:
-    """The array with its dimensions in memory order, and broadcast dimensions reduced to size 1."""
-    if 0 in array.strides:
-        array = array[tuple(slice(None) if step else slice(0, 1) for step in array.strides)]
-    return array.transpose(sorted(range(array.ndim), key=array.strides.__getitem__, reverse=True))
 
 
 def contents(array: Array) -> str:

@@ -50,6 +50,7 @@ class watch:
         seen = Log(self._nan, self._inf) if self._log is None else self._log
         _last = seen.log or _last
         modes.open_slow_mode()
+        modes.count_logs(1)
         outer = modes.log.get()
         self._outer.append(outer)
         modes.log.set(_beside(outer, seen))
@@ -57,6 +58,7 @@ class watch:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
         modes.log.set(self._outer.pop())
+        modes.count_logs(-1)
         modes.close_slow_mode()
         if isinstance(error, FloatingPointError):
             error.__traceback__ = _without_our_frames(trace)

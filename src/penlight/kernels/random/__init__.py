@@ -30,4 +30,5 @@ LEAST_FOR_ALL = (
 MOST_AT_ONCE = (
     2048  # for trials that NumPy makes at once, half of which are made again where one takes no uniform number
 )
+LEAST_AT_ONCE = 512  # for samples of equal parameters that NumPy makes at once, by some sixty calls
 FEW_SWAPS = 512  # of a permutation that Python makes one after the other; for more, sorting them takes less time

@@ -1,7 +1,8 @@
 """Gamma, Dirichlet, Poisson and binomial samples, draw for draw as PyTorch's CPU kernels make them.
 
 How many draws one sample takes depends on the draws themselves, so each starts where the one before ended. These go sample by sample, in machine code
-that the compiler makes of the functions below. Where no machine code runs, Python calls the same functions, but for most gamma samples: Note [Trials at once].
+that the compiler makes of the functions below. Where no machine code runs, Python calls the same functions, but for those that NumPy makes many at a time
+(`at_once.py`).
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..compiler.loops import checked, compile_loops
+from ..lazy import lazy_import
 from ..numpy_warnings import silent
-from . import LEAST_FOR_ALL, MOST_AT_ONCE, MOST_FROM_BLOCK
+from . import LEAST_FOR_ALL, MOST_FROM_BLOCK
 from .engine import BLOCK, Engine, one_at_a_time
-from .normal import libm
 from .uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
+
+_at_once = lazy_import(globals(), "_at_once", ".at_once")
 
 Doubles: TypeAlias = Any  # arrays of float64, or lists
 _THIRD = np.float32(1.0) / np.float32(3.0)
@@ -100,10 +103,8 @@ def _kernel(sample: Any) -> Any:
         return compiled
 
     def run(begin: int, end: int, table: Any, draws: Any, out: Any, state: Any, size: int, count: int) -> None:
-        if sample is _gamma:
-            d = table.reshape(-1, width)[: count // 2 + 1]  # each sample takes two draws or more
-            if not d[:, 1].any() and d[:, 3].min() >= _LEAST_SHAPE and d[:, 3].max() <= _MOST_SHAPE:
-                return _gammas(d[:, 3], draws[:count], out.reshape(-1), state)
+        if count and _at_once.WAYS[sample](table.reshape(-1, width)[:count], draws[:count], out.reshape(-1), state):
+            return
         reader = _Iterated(draws[:count].tolist(), state.item(0))
         rows, made, left, kept = table.reshape(-1), [], count, reader.kept
         try:
@@ -228,71 +229,14 @@ def _gamma(reader: Reader, table: Doubles, at: int) -> float:
         if y <= 0:
             continue
         v = y * y * y
-        if _is_accepted(x, v, 1.0 - reader.uniform(), d):
+        if is_accepted(x, v, 1.0 - reader.uniform(), d):
             return scale * d * v
     return 0.0
 
 
-def _is_accepted(x: float, v: float, u: float, d: float) -> bool:
+def is_accepted(x: float, v: float, u: float, d: float) -> bool:
     xx = x * x
     return u < 1.0 - _SQUEEZE * xx * xx or math.log(u) < 0.5 * xx + d * (1.0 - v + math.log(v))
-
-
-# Note [Trials at once]
-# A trial of a gamma sample takes a normal and a uniform number. Two trials take four draws: two make the normal numbers, then there is a uniform number for
-# each. So NumPy makes many trials before it is known which sample each is for. With y = 1 + x / sqrt(9 d), the bound of log(u) grows with d: its derivative,
-# 1 - y**3 + 3 log(y) - 3/2 (y - 1) (1/y - y**2), is 0 at y = 1, falls below and rises above. A trial that the smallest d accepts is therefore accepted
-# whichever sample it is for; Python judges the others, one in twenty, each with the d of its sample. Where y <= 0 no uniform number is taken, and the trials
-# that follow are made again from there. Samples that begin with a draw of their own, those of shapes below 1, are shifted at each rejected trial: they go one by one.
-
-_LEAST_SHAPE, _MOST_SHAPE = 2.0 / 3.0 - 1e-6, 1e5  # of d; beyond, the bound is rounded by more than the margin
-_MARGIN = 1e-9
-
-
-def _gammas(d: np.ndarray, draws: np.ndarray, out: np.ndarray, state: np.ndarray) -> None:
-    """`samples` of `_gamma` for numbers d, as far as the draws go."""
-    at, row, kept, least = 0, 0, state.item(0), d.min().item()
-    while row < d.size:
-        early = 1 if kept == kept else 0  # a trial whose normal number is there already
-        rest = draws[at + early : at + early + MOST_AT_ONCE]
-        end = early + rest.size // 4 * 2 + rest.size % 4 // 3
-        if not end or at == draws.size:
-            break
-        fours = np.zeros((-(-rest.size // 4), 4))
-        fours.reshape(-1)[: rest.size] = rest
-        angle, radius = fours[:, 0] * (2.0 * math.pi), -fours[:, 1]
-        radius = np.sqrt(-2.0 * libm("log1p")(radius, radius))
-        x = np.full(early + 2 * len(fours), kept)
-        x[early::2] = radius * libm("cos")(angle, np.empty_like(angle))
-        x[early + 1 :: 2] = radius * libm("sin")(angle, np.empty_like(angle))
-        u = 1.0 - np.concatenate((draws[at : at + early], fours[:, 2:].reshape(-1)))[:end]
-        v = (1.0 + (1.0 / math.sqrt(9.0 * least)) * x[:end]) ** 3
-        with silent():
-            sure = np.log(u) < 0.5 * x[:end] ** 2 + least * (1.0 - v + np.log(v)) - _MARGIN
-        rejected: list[int] = []
-        shifted = 0
-        for trial in (~sure).nonzero()[0].tolist():
-            i = row + trial - len(rejected)
-            if i >= d.size:
-                break
-            y = 1.0 + (1.0 / math.sqrt(9.0 * d.item(i))) * x.item(trial)
-            if y <= 0:
-                end, shifted = trial, 1
-                break
-            if not _is_accepted(x.item(trial), y * y * y, u.item(trial), d.item(i)):
-                rejected.append(trial)
-        accepted = np.delete(np.arange(end), rejected)[: d.size - row]
-        part = d[row : row + accepted.size]
-        y = 1.0 + (1.0 / np.sqrt(9.0 * part)) * x[accepted]
-        out[row : row + accepted.size] = part * (y * y * y)
-        row += accepted.size
-        if row == d.size:
-            end, shifted = int(accepted[-1]) + 1, 0
-        # The draws of what is over: 4 of each two trials, 3 of one, 2 of a normal number without a trial.
-        normals, trials = end + shifted - early, max(end - early, 0)
-        at += min(end, early) + (normals + 1) // 2 * 2 + trials
-        kept = x.item(end + shifted) if normals % 2 else math.nan
-    state[:] = kept, row, at
 
 
 def _power(base: float, exponent: float) -> float:
@@ -338,10 +282,10 @@ def _poisson(reader: Reader, table: Doubles, at: int) -> float:
         return _poisson_large(reader, rate)
     if rate == 0:
         return 0
-    bound = math.exp(-rate)
+    least = math.exp(-rate)
     product = reader.uniform()
     count = 0
-    while product > bound and reader.is_served():
+    while product > least and reader.is_served():
         count += 1
         product *= reader.uniform()
     return count
@@ -349,10 +293,7 @@ def _poisson(reader: Reader, table: Doubles, at: int) -> float:
 
 def _poisson_large(reader: Reader, rate: float) -> float:
     """Hoermann's transformed rejection, for rates from ten on."""
-    b = 0.931 + 2.53 * math.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    v_r = 0.9277 - 3.6224 / (b - 2.0)
+    a, b, v_r, inverse_alpha = poisson_constants(rate)
     while reader.is_served():
         u = reader.uniform() - 0.5
         v = reader.uniform()
@@ -367,9 +308,19 @@ def _poisson_large(reader: Reader, rate: float) -> float:
         if k < 0 or (us < 0.013 and v > us) or v == 0.0:
             continue
         tail = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
-        if tail <= -rate + k * math.log(rate) - math.lgamma(k + 1):
+        if tail <= poisson_bound(k, rate):
             return k
     return 0.0
+
+
+def poisson_constants(rate: float) -> tuple[float, float, float, float]:
+    """a, b and v_r of Hoermann's method, and 1 / alpha."""
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    return -0.059 + 0.02483 * b, b, 0.9277 - 3.6224 / (b - 2.0), 1.1239 + 1.1328 / (b - 3.4)
+
+
+def poisson_bound(k: float, rate: float) -> float:
+    return -rate + k * math.log(rate) - math.lgamma(k + 1)
 
 
 def binomial(engine: Engine, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
@@ -428,11 +379,8 @@ def _binomial_many(
     reader: Reader, count: float, prob: float, mean: float, std: float, odds: float, mode: float
 ) -> float:
     """Hoermann's transformed rejection (BTRS)."""
-    b = 1.15 + 2.53 * std
-    a = -0.0873 + 0.0248 * b + 0.01 * prob
+    a, b, v_r, alpha = binomial_constants(prob, std)
     c = mean + 0.5
-    v_r = 0.92 - 4.2 / b
-    alpha = (2.83 + 5.1 / b) * std
     while reader.is_served():
         u = reader.uniform() - 0.5
         v = reader.uniform()
@@ -444,18 +392,27 @@ def _binomial_many(
             return k
         if k < 0 or k > count:
             continue
-        bound = (
-            (mode + 0.5) * math.log((mode + 1.0) / (odds * (count - mode + 1.0)))
-            + (count + 1.0) * math.log((count - mode + 1.0) / (count - k + 1.0))
-            + (k + 0.5) * math.log(odds * (count - k + 1.0) / (k + 1.0))
-            + stirling_rest(mode)
-            + stirling_rest(count - mode)
-            - stirling_rest(k)
-            - stirling_rest(count - k)
-        )
-        if v == 0.0 or math.log(v * alpha / (a / (us * us) + b)) <= bound:
+        if v == 0.0 or math.log(v * alpha / (a / (us * us) + b)) <= binomial_bound(k, count, odds, mode):
             return k
     return 0.0
+
+
+def binomial_constants(prob: float, std: float) -> tuple[float, float, float, float]:
+    """a, b, v_r and alpha of Hoermann's method."""
+    b = 1.15 + 2.53 * std
+    return -0.0873 + 0.0248 * b + 0.01 * prob, b, 0.92 - 4.2 / b, (2.83 + 5.1 / b) * std
+
+
+def binomial_bound(k: float, count: float, odds: float, mode: float) -> float:
+    return (
+        (mode + 0.5) * math.log((mode + 1.0) / (odds * (count - mode + 1.0)))
+        + (count + 1.0) * math.log((count - mode + 1.0) / (count - k + 1.0))
+        + (k + 0.5) * math.log(odds * (count - k + 1.0) / (k + 1.0))
+        + stirling_rest(mode)
+        + stirling_rest(count - mode)
+        - stirling_rest(k)
+        - stirling_rest(count - k)
+    )
 
 
 STIRLING_REST = (

@@ -231,12 +231,14 @@ def baddbmm(
 
 
 def _transposed(weight: Tensor) -> Tensor:
-    """`_t(weight)` for an op that is its only user: nothing else can write through it, so it need not be registered as a view."""
+    """`_t(weight)` for an op that is its only user: nothing else can write through it, so it need not be registered as a view. For callers
+    that have seen that no slow mode affects ops here."""
     try:
         edge = weight._edge
     except AttributeError:  # a view whose base was written to: its edge is stale
         return _t(weight)
-    if weight._rare_state is not None or NAMESPACE["SLOW"]:
+    slow = NAMESPACE["SLOW"]
+    if weight._rare_state is not None or (slow and not is_grad_enabled()):
         return _t(weight)
     out = new(Tensor)
     out._array = array = weight._array.T
@@ -253,6 +255,8 @@ def _transposed(weight: Tensor) -> Tensor:
     node._hooks = node._fit = None
     node._shape = array.shape
     out._edge = (node, 0)
+    if slow:
+        dispatch.announce(node)
     return out
 
 

@@ -74,7 +74,9 @@ NO_TENSOR: Any = object()
 
 def unwatched() -> bool:
     """Whether the open slow modes, of whichever thread, do not affect ops in this thread. Inference mode does not affect them."""
-    # The conditions of `unseen` are repeated here, because every op runs this check while `watch` is open.
+    if NAMESPACE["SLOW"] == NAMESPACE["LOGS"]:
+        return True
+    # The conditions of `unseen` are repeated here, because every op runs this check while another thread has a slow mode open.
     if interpreters.get() or subclass_levels or op_watchers.get() or node_watchers.get() or everywhere:
         return False
     return pack_hooks.get() is None
@@ -95,18 +97,18 @@ def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     if not NAMESPACE["SLOW"] and type(out) is Tensor and op.outputs == 1 and op.kind != "multi":
         return _write_result(op, arguments, out)
     seen = modes.log.get()
+    if out is None and (NAMESPACE["SLOW"] == NAMESPACE["LOGS"] or (not modes.inference.get() and unwatched())):
+        run = op.straight or straight(op)
+        return run(*arguments) if seen is None else seen.on_op(op, arguments, lambda: run(*arguments), False)
     if seen is None:
         return _enter(op, arguments, out)
     if interpreters.get() and (level := interpreter(arguments, out)) is not None:
         return level.run(op, arguments, out)  # which reports the ops on physical tensors and on tangents
-    return seen.on_op(op, arguments, functools.partial(_enter, op, arguments, out), False)
+    return seen.on_op(op, arguments, lambda: _enter(op, arguments, out), False)
 
 
 def _enter(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
-    """Run the generated function if no slow mode affects this op (inference mode only marks new tensors); otherwise take the readable
-    path."""
-    if out is None and not modes.inference.get() and unwatched():
-        return (op.straight or straight(op))(*arguments)
+    """Run an op that a slow mode affects: on the readable path, or by the generated function if its result need only be marked or packed."""
     level = interpreter(arguments, out)
     if level is not None:
         return level.run(op, arguments, out)
@@ -613,6 +615,7 @@ from .in_place import (  # noqa: E402
     may_write as may_write,
     partly_over,
     precheck as precheck,
+    readable_rewrite as readable_rewrite,
     rewrite as rewrite,
     rewrite_recorded as rewrite_recorded,
     saves_first as saves_first,

@@ -87,20 +87,30 @@ def straight(op: Op) -> Any:
     """The op's generated function without the check for slow modes; made on first request."""
     if op.straight is None:
         head, _, *body = _forward(op)
-        source = op.source
-        code = _make(op, [head, *body], "straight")
-        op.source = source  # show the plain variant: this one runs only under slow modes of other threads
-        op.straight = FunctionType(code, NAMESPACE, op.name, op.face.__defaults__)
-        op.straight.__kwdefaults__ = {"out": None}
+        op.straight = _unshown(op, [head, *body], "straight", {"out": None})
     return op.straight
 
 
 def in_place_function(op: Op) -> Any:
     """The op's generated in-place form, for functions composed of it; made on first request."""
+    op.in_place = _unshown(op, _in_place(op, op.name + "_"), op.name + "_", op.face.__kwdefaults__)
+    return op.in_place
+
+
+def straight_in_place(op: Op) -> Any:
+    """As `straight`, the op's in-place form: unusual calls go to `readable_rewrite`, which does not check for logs either."""
+    if op.straight_in_place is None:
+        lines = [line.replace("return rewrite(", "return readable_rewrite(") for line in _in_place(op, op.name + "_")]
+        lines = [line for line in lines if not line.startswith("    if SLOW")]
+        op.straight_in_place = _unshown(op, lines, f"straight {op.name}_", op.face.__kwdefaults__)
+    return op.straight_in_place
+
+
+def _unshown(op: Op, lines: list[str], name: str, kwdefaults: Any) -> Any:
+    """The function in these lines, which `op.source` does not show: it shows the public forms."""
     source = op.source
-    made = FunctionType(_make(op, _in_place(op, op.name + "_"), op.name + "_"), NAMESPACE, op.name + "_")
-    made.__defaults__, made.__kwdefaults__ = op.face.__defaults__, op.face.__kwdefaults__
-    op.source, op.in_place = source, made
+    made = FunctionType(_make(op, lines, name), NAMESPACE, op.name, op.face.__defaults__)
+    op.source, made.__kwdefaults__ = source, kwdefaults
     return made
 
 

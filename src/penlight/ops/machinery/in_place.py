@@ -32,7 +32,7 @@ from .dispatch import (
     silently,
     write_watchers,
 )
-from .generate import in_place_function
+from .generate import in_place_function, straight_in_place
 from .guards import cannot_cast, has_tangent, refuse_tangents
 from .op import Op, as_array, slot_kind
 from .out import check_out, refusing
@@ -80,17 +80,20 @@ def _owner(array: Any) -> Any:
 
 def rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     """The in-place form: compute into the first argument, bump its version, rebase its history."""
+    if 0 < NAMESPACE["SLOW"] == NAMESPACE["LOGS"]:
+        run, seen = op.straight_in_place or straight_in_place(op), modes.log.get()
+        return run(*arguments) if seen is None else seen.on_op(op, arguments, lambda: run(*arguments), True)
     level = interpreter(arguments)
     if level is not None:
         return level.run_inplace(op, arguments)
     if op_watchers.get():
         return _watched(op, arguments, lambda: rewrite(op, arguments), True)
     if (seen := modes.log.get()) is not None:
-        return seen.on_op(op, arguments, lambda: _rewrite(op, arguments), True)
-    return _rewrite(op, arguments)
+        return seen.on_op(op, arguments, lambda: readable_rewrite(op, arguments), True)
+    return readable_rewrite(op, arguments)
 
 
-def _rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
+def readable_rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     env = coerce(op, arguments)
     tensor: Tensor = env[op.inputs[0]]
     try:

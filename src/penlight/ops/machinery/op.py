@@ -24,7 +24,7 @@ _KINDS = {
 
 
 # Suffixes of op names that mark one of several forms of a public function. `hash_tensor` is a function.
-_VARIANT = re.compile(r"(?<!^hash)_(scaled|tensor|all|dims?|list|one|stable|decimals|value|(of_)?number|of)$")
+_VARIANT = re.compile(r"(?<!^hash)_(scaled|tensor|all|dims?|list|one|stable|decimals|value|(of_)?number|of|shared)$")
 
 
 class Traits(NamedTuple):
@@ -89,7 +89,7 @@ class Op:
 
     __slots__ = (
         "Backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "into", "jvp", "keeps_finite", "kernel",
-        "kind", "kinds", "mixed", "name", "node_name", "operator", "parameters", "plain", "results", "rules", "source", "straight", "traits", "view", "wants",
+        "kind", "kinds", "mixed", "name", "node_name", "operator", "parameters", "plain", "results", "rules", "source", "straight", "straight_in_place", "traits", "view", "wants",
     )  # fmt: skip
 
     Backward: Any  # the class of its nodes; None if it has no rules
@@ -137,6 +137,7 @@ class Op:
         self._make_backward: Any = None
         self.source = ""
         self.straight: Any = None  # see `generate.straight`
+        self.straight_in_place: Any = None  # see `generate.straight_in_place`
         self.mixed: Any = None  # see `mixed_dtypes.mixed`
         self.in_place: Any = None  # see `generate.in_place_function`
         self.into: Any = None  # a variant of its kernel that writes to the first operand

@@ -21,6 +21,7 @@ from ...kernels.loss import compiled
 from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, wrap
 from ..linalg.addmm import linear as apply
+from ..machinery import dispatch
 from ..machinery.array_namespace import both, graph
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import need_one_dtype, not_implemented
@@ -207,26 +208,26 @@ def _nll_graph(
     return _nll_backward(grad, target, weight, ignore_index, reduction, shape)
 
 
-both("shared_log_softmax", _log_softmax_fused, _log_softmax_graph)
-both("shared_nll", _nll_dense, _nll_graph)
+both("log_softmax_shared", _log_softmax_fused, _log_softmax_graph)
+both("nll_loss_shared", _nll_dense, _nll_graph)
 
 
 # The result is never read: it represents the log-probabilities, which `_Shared` has in another form.
 @differentiable(lambda input, dim, shared: input, node="LogSoftmaxBackward0",
-                input=lambda grad, result, dim, shared, xp: xp.shared_log_softmax(grad, result, shared))  # fmt: skip
-def _shared_log_softmax(input: Tensor, dim: int, shared: Any) -> Tensor: ...
+                input=lambda grad, result, dim, shared, xp: xp.log_softmax_shared(grad, result, shared))  # fmt: skip
+def _log_softmax_shared(input: Tensor, dim: int, shared: Any) -> Tensor: ...
 
 
 @differentiable(_fused_nll_array, node="NllLossBackward0",
                 input=lambda grad, input_shape, target, weight, ignore_index, reduction, shared, xp:
-                    xp.shared_nll(grad, target, weight, ignore_index, reduction, input_shape, shared))  # fmt: skip
+                    xp.nll_loss_shared(grad, target, weight, ignore_index, reduction, input_shape, shared))  # fmt: skip
 @traits(backward="grad input")
-def _shared_nll(
+def _nll_loss_shared(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: int, shared: Any
 ) -> Tensor: ...
 
 
-OPS["_shared_log_softmax"].Backward._saved_result = property(lambda node: wrap(node.s_shared.log_probabilities()))
+OPS["_log_softmax_shared"].Backward._saved_result = property(lambda node: wrap(node.s_shared.log_probabilities()))
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
@@ -243,11 +244,11 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
         and where.shape == logits.shape[:1]
         and where.dtype == np.int64
         and not label_smoothing
-        and not modes.slow()
+        and (not modes.slow() or dispatch.unwatched())
     ):
         if logits.dtype.kind == "f" and weight is None:
             shared = _Shared(input.requires_grad and modes.is_grad_enabled())
-            return _shared_nll(_shared_log_softmax(input, 1, shared), target, None, ignore_index, number, shared)
+            return _nll_loss_shared(_log_softmax_shared(input, 1, shared), target, None, ignore_index, number, shared)
     if target.shape == input.shape:
         return _soft_targets(input, target, weight, ignore_index, number, label_smoothing)
     if label_smoothing > 0:
