@@ -711,6 +711,74 @@ types.Drawing: the classes of modules, by their paths
 unreached: the names of what is not in the graph
 unsafe: do not check that dtype and shape stay the same
 use_reentrant: True runs an inner backward pass, as PyTorch's older form; False, which is advised, records the repetition by hooks
+args.main: the command line, `sys.argv` if it is None
+attr.Attribute: the name of the attribute
+autowrap_functions: functions whose calls become single nodes
+autowrap_modules: modules whose functions are such
+allow_cache_entry_mutation: whether what is kept may be written to
+bucket: the gradients, a `GradBucket`
+callback: called with the reference when the object is gone
+compute_crc32: True or False
+data_format.image, dataformats: the order of the dimensions: N, C, H and W
+devices.fork_rng: accepted and ignored
+device_types: accepted and ignored
+diag.tril_matrix_to_vec, diag.vec_to_tril_matrix: which diagonal is the last, 0 for the main one
+dict.WeakIdKeyDictionary: what it begins with
+discrete: the values that a hyperparameter can have, by its name
+endianness.set_default_load_endianness: a `LoadEndianness`, or None for little-endian
+error_index: which process
+error_pid: its process number
+exit_code: how it ended
+ext_tensor: an object with `__dlpack__`
+f.get_unsafe_globals_in_checkpoint: a path or file
+f.unserializable_hook: the hook
+fn.custom_op: the function, or None for a decorator
+fn_or_name: the function, or its name
+garbage_collect_values: drop a result after its last use
+grad_output.conv1d_input, grad_output.conv2d_input, grad_output.conv3d_input: the gradient of the result
+grad_output.conv1d_weight, grad_output.conv2d_weight, grad_output.conv3d_weight: the gradient of the result
+hooks_dict: the hooks, by number
+input_mask: where `input` has values
+other_mask: where `other` has values
+is_binary: whether they are Bernoulli variables, not the categories of one
+is_recompute: whether the forward runs again in the backward
+labels.pr_curve: 0 or 1 for each sample
+level.make_dual, level.unpack_dual: which level; None is the innermost one
+max_bins: join buckets until there are at most so many
+metrics.hparams: the results, by name
+mod.set_module: the name of the module
+mutates_args: must be empty
+new_style: as a tensor, not as a simple value
+double_precision: in float64
+num_thresholds: how many thresholds
+op.register_fake: the operator, or its name
+op_output: accepted and ignored
+owning_module: the module whose graph it is
+param_shapes_constant: accepted and ignored
+policy_fn_or_list: a function that says for each operator whether to keep its result, or a list of operators to keep
+predictions.pr_curve: a probability for each sample
+process_group: the ranks; None for all
+ref_type: accepted and ignored
+return_type.Node: an annotation of the result
+safe_globals: classes and functions, or pairs of one and its full name
+sample_rate: samples per second
+schema.custom_op, tags.custom_op: accepted and ignored
+scramble: shuffle the digits by chance
+signal_name: the signal that ended it
+t1, t2: the tensors
+tag: the name in TensorBoard
+tracer_cls, tracer_extras: kept for the graph module
+weight_size: the shape of the weight
+with_kwargs.register_module_forward_hook: pass the named arguments, too
+always_call.register_module_forward_hook: run the hook also when the forward raises
+wrapped: the function that computes it
+op.register_autograd, op.register_kernel: the operator, or its name
+backward.register_autograd: a function of `ctx` and the gradient of the result
+setup_context.register_autograd: a function of `ctx`, the inputs and the output, called after the forward
+filename.save_file, filename.safe_open: the path of the file
+framework.safe_open: accepted and ignored
+metadata.save, metadata.save_file: texts by name, kept in the file
+fn.CustomOpDef: what it computes
 use_trivialization: keep the first value, and learn the distance from it
 value.set_materialize_grads: whether missing gradients arrive as zeros, not as None
 value.set_default_validate_args: whether arguments are checked
@@ -771,13 +839,16 @@ def meaning(function: str, argument: str) -> str | None:
 
 
 def explain(names: Mapping[str, Any]) -> None:
-    """Complete the docstrings of the public functions, classes and their methods in a module, or of the methods of a class."""
+    """Complete the docstrings of the public functions, classes and their methods in a module, or of the methods of a class. What a module takes
+    from another one is explained there."""
+    home = names.get("__name__", "")
     for name, value in list(names.items()):
         function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
         if (
             name[0] == "_"
             or not isinstance(function, (type, FunctionType))
             or not function.__module__.startswith(_OURS)
+            or not function.__module__.startswith(home)
         ):
             continue
         function.__doc__ = explained(function, name)

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._common.arguments import explain as _explain
 from .._common.user_warnings import warn_user
 from . import modes
 from .modes import grad_mode, inference
@@ -218,3 +219,6 @@ def is_inference_mode_enabled() -> bool:
     True
     """
     return inference.get()
+
+
+_explain(globals())

@@ -9,11 +9,22 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
 
+from .._common.arguments import explain as _explain
 from .._common.docstrings import example
 from ..tensor import Tensor
 
 MEMORY_EVENT_NAME = "[memory]"
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
+
+__all__ = [
+    "EventList",
+    "FormattedTimesMixin",
+    "FunctionEvent",
+    "FunctionEventAvg",
+    "Interval",
+    "Kernel",
+    "MemRecordsAcc",
+]
 
 
 @example("torch.profiler.DeviceType.CPU", "<DeviceType.CPU: 0>")
@@ -54,7 +65,11 @@ class ProfilerState(Enum):
 
 
 class Interval:
-    """From `start` to `end`, in microseconds since the profile began."""
+    """From `start` to `end`, in microseconds since the profile began.
+
+    >>> torch.autograd.profiler_util.Interval(1.0, 3.0).elapsed_us()
+    2.0
+    """
 
     def __init__(self, start: float, end: float) -> None:
         self.start, self.end = start, end
@@ -64,7 +79,13 @@ class Interval:
 
 
 class Kernel(NamedTuple):
-    """A kernel on a device; the CPU has none."""
+    """A kernel on a device; the CPU has none.
+
+    `duration` is in microseconds.
+
+    >>> torch.autograd.profiler_util.Kernel("copy", device=0, duration=3).duration
+    3
+    """
 
     name: str
     device: int
@@ -109,7 +130,13 @@ def format_memory(nbytes: int) -> str:
 
 
 class FormattedTimesMixin:
-    """Shared by single events and averages: times as floats and as text. The CPU is the only device."""
+    """Shared by single events and averages: times as floats and as text. The CPU is the only device.
+
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     _ = torch.ones(2) + 1
+    >>> isinstance(prof.function_events[0], torch.autograd.profiler_util.FormattedTimesMixin)
+    True
+    """
 
     count: int
     cpu_time_total: float
@@ -207,7 +234,13 @@ class FunctionEvent(FormattedTimesMixin):
 
 
 class FunctionEventAvg(FormattedTimesMixin):
-    """The sum of all events of one name."""
+    """The sum of all events of one name.
+
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     _ = torch.ones(2) + 1 + 1
+    >>> [(event.key, event.count) for event in prof.key_averages() if event.key == "aten::add"]
+    [('aten::add', 2)]
+    """
 
     def __init__(self) -> None:
         self.key: str | None = None
@@ -459,3 +492,6 @@ def count(name: str, arguments: Any, result: Tensor) -> int:
         weight = tensors[1]
         return 2 * result.numel() * (weight.numel() // max(weight.shape[0], 1))
     return 0
+
+
+_explain(globals())

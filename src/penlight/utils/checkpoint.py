@@ -251,4 +251,4 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
     """
 
 
-_explain(globals())
+_explain({name: globals()[name] for name in __all__})
