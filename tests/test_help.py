@@ -121,6 +121,22 @@ def test_what_is_returned_is_said() -> None:
     assert sorted(lacking) == []
 
 
+def test_what_is_returned_fits_the_annotation() -> None:
+    """The words come from a table by the name of a function; one that returns no tensors may have the name of one that does."""
+    wrong = []
+    for name, value in EVERYTHING.items():
+        own = {name: value}
+        for part in value.__mro__ if isinstance(value, type) else ():
+            if part.__module__.startswith("penlight"):
+                own |= {f"{name}.{member}": function for member, function in vars(part).items() if member[0] != "_"}
+        for full, function in own.items():
+            annotation = str(getattr(function, "__annotations__", {}).get("return", "Any"))
+            words = (getattr(function, "__doc__", None) or "").partition("Returns:")[2].strip().partition("\n")[0]
+            if annotation in ("None", "int", "bool", "str", "float") or annotation.startswith(("list", "dict")):
+                wrong += [full] if words.startswith(("a tensor", "the tensor", "a matrix", "a vector")) else []
+    assert wrong == []
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_the_examples_run() -> None:
     """Also those of functions that a program made, which doctest does not find in modules."""

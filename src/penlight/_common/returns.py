@@ -69,6 +69,9 @@ summary.scalar, histogram_raw, summary.image, summary.audio, summary.text, pr_cu
 unserializable_hook: the hook
 wrap: what was given
 is_inference_mode_enabled: True or False
+dataset.cumsum: a list of the running totals
+profiler_util.add: itself
+draw.copy: a box
 register_kernel: the function, or a decorator
 safetensors.save: bytes
 safetensors.save_file: None
