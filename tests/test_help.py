@@ -146,7 +146,7 @@ def test_the_examples_run() -> None:
     )
     texts = {value.__doc__: name for name, value in EVERYTHING.items() if ">>>" in (value.__doc__ or "")}
     for text, name in texts.items():
-        if name.startswith("optimize.") and importlib.util.find_spec("scipy") is None:
+        if name.startswith(("optimize.", "quasirandom.")) and importlib.util.find_spec("scipy") is None:
             continue  # those of an extra: .ci/run runs them where it is installed
         runner.run(parser.get_doctest(text, {"torch": torch}, name, None, 0))
     assert runner.failures == 0 and not torch.distributed.is_initialized()
