@@ -309,6 +309,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
         return self._get_user_fn()(self, *args)
 
     def apply_boxed(self, *args: Any) -> Any:
+        """Run `backward` on a list of gradients."""
         return self._get_user_fn()(self, *args)
 
     def apply_jvp(self, *args: Any) -> Any:
@@ -336,6 +337,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
+        """Deprecated: `saved_tensors`."""
         warn_user("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
@@ -653,9 +655,11 @@ class NestedIOFunction(Function):
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     def forward_extended(self, *input: Any) -> Any:
+        """For subclasses, and no longer called."""
         raise NotImplementedError
 
     def backward_extended(self, *grad_output: Any) -> Any:
+        """For subclasses, and no longer called."""
         raise NotImplementedError
 
 

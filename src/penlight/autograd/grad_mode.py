@@ -63,6 +63,7 @@ class _Decorator:
         return wrapper
 
     def clone(self) -> Any:
+        """Another one with the same settings."""
         return type(self)()
 
     def __enter__(self) -> Any:
@@ -147,6 +148,7 @@ class set_grad_enabled(_Decorator):
         grad_mode.set(self.before)
 
     def clone(self) -> set_grad_enabled:
+        """Another one with the same settings."""
         return set_grad_enabled(self.mode)
 
     def __repr__(self) -> str:
@@ -190,6 +192,7 @@ class inference_mode(_Decorator):
         inference.set(before)
 
     def clone(self) -> inference_mode:
+        """Another one with the same settings."""
         return inference_mode(self.mode)
 
 

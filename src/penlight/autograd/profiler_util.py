@@ -75,6 +75,7 @@ class Interval:
         self.start, self.end = start, end
 
     def elapsed_us(self) -> float:
+        """The length in microseconds."""
         return self.end - self.start
 
 
@@ -152,18 +153,22 @@ class FormattedTimesMixin:
 
     @property
     def cpu_time(self) -> float:
+        """The mean time of an event, in microseconds."""
         return 0.0 if self.count == 0 else self.cpu_time_total / self.count
 
     @property
     def cpu_time_str(self) -> str:
+        """The mean time of an event, with its unit."""
         return format_time(self.cpu_time)
 
     @property
     def cpu_time_total_str(self) -> str:
+        """The time of all, with its unit."""
         return format_time(self.cpu_time_total)
 
     @property
     def self_cpu_time_total_str(self) -> str:
+        """The time of all without what they called, with its unit."""
         return format_time(self.self_cpu_time_total)
 
     @property
@@ -209,18 +214,22 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def key(self) -> str:
+        """The name."""
         return self.name
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
+        """The time from start to end, in microseconds."""
         return self.time_range.elapsed_us()
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
+        """The time without what it called, in microseconds."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
     def cpu_memory_usage(self) -> int:
+        """The bytes that were allocated, less those that were freed."""
         return self.self_cpu_memory_usage + sum(child.cpu_memory_usage for child in self.cpu_children)
 
     def __repr__(self) -> str:
@@ -301,6 +310,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
+        """The time of all events without what they called, in microseconds."""
         return sum(event.self_cpu_time_total for event in self)  # type: ignore[no-any-return]
 
     def key_averages(
@@ -364,6 +374,7 @@ class EventList(list[Any]):
             json.dump({"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": rows}, file)
 
     def supported_export_stacks_metrics(self) -> list[str]:
+        """What `export_stacks` can count."""
         return ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 
     def export_stacks(self, path: str, metric: str) -> None:

@@ -208,11 +208,13 @@ class UninitializedTensorMixin:
             self.__class__ = kind
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+        """Accepted from another one without shape; otherwise refused until it has one."""
         if not is_lazy(src):
             self._array  # noqa: B018  (refuses)
         return self
 
     def share_memory_(self) -> Any:
+        """Refused: there is no memory yet."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
             "before calling `module.share_memory()`."
