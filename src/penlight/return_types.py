@@ -41,7 +41,7 @@ class NamedResult(tuple):
 def named_result(name: str, fields: str) -> Any:
     """The class of results of a function, with these names for their elements."""
     names = tuple(fields.split())
-    body: dict[str, Any] = {n: property(itemgetter(index)) for index, n in enumerate(names)}
+    body: dict[str, Any] = {n: property(itemgetter(index), doc=f"Element {index}.") for index, n in enumerate(names)}
     body |= {"__slots__": (), "_fields": names, "__match_args__": names, "__module__": "torch.return_types"}
     body["__doc__"] = documented(
         f"What `{name}` returns: a tuple ({', '.join(names)}).", f">>> torch.return_types.{name}._fields", repr(names)

@@ -87,8 +87,9 @@ def message(name: str, why: str) -> str:
 
 def _described(name: str, why: str, error: type[Exception] = NotImplementedError) -> str:
     """The docstring of what is refused. Its example is the error, by the first words."""
-    raised = f"{error.__name__}: {'torch' if error is NotImplementedError else why[:20]}..."
-    return documented(f"Refused: {why}", f">>> torch.{name}()", "Traceback (most recent call last):", "    ...", raised)
+    words = f"torch.{name} is not available" if error is NotImplementedError else why.partition(". ")[0]
+    lines = (f">>> torch.{name}()", "Traceback (most recent call last):", "    ...", f"{error.__name__}: {words}...")
+    return documented(f"Refused: {why}", *lines)
 
 
 def refused_function(name: str, why: str, error: type[Exception] = NotImplementedError) -> Callable[..., Any]:
