@@ -13,19 +13,14 @@ import warnings
 from collections.abc import Iterator
 from enum import Enum
 from operator import attrgetter
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import penlight as torch
+from penlight._refused import submodules
 
-SPACES = """
-    . nn nn.functional nn.init nn.utils nn.utils.rnn nn.utils.parametrize nn.utils.parametrizations nn.utils.prune optim
-    optim.lr_scheduler linalg fft special func autograd autograd.functional autograd.graph utils.data utils.checkpoint
-    distributions distributions.constraints inspect signal.windows testing amp futures hub optimize distributed multiprocessing
-    multiprocessing.spawn profiler autograd.profiler utils.data.datapipes.datapipe utils.data.datapipes.iter utils.data.datapipes.map
-    nn.parallel nn.attention nn.attention.bias optim.swa_utils overrides compiler cpu
-"""
 CLASSES = [
     torch.Tensor, torch.nn.Module, torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList,
     torch.nn.ParameterDict, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torch.autograd.Function,
@@ -34,21 +29,32 @@ CLASSES = [
 ]  # fmt: skip
 
 
+def spaces() -> Iterator[tuple[str, ModuleType]]:
+    """The public modules: those that PyTorch has, as far as they are here, and our own."""
+    waiting = ["torch"]
+    while waiting:
+        name = waiting.pop()
+        own = name.replace("torch", "penlight", 1)
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                module = importlib.import_module(own)
+        except ImportError:  # not here, or it needs a package that is not installed
+            continue
+        waiting += [f"{name}.{below}" for below in submodules(name)]
+        yield own, module
+    for name in ("inspect", "optimize", "safetensors"):
+        yield f"penlight.{name}", importlib.import_module(f"penlight.{name}")
+
+
 def functions() -> Iterator[tuple[str, Any]]:
-    for space in SPACES.split():
-        module = torch if space == "." else importlib.import_module("penlight." + space)
-        for name in dir(torch) if space == "." else getattr(module, "__all__", dir(module)):
+    for space, module in spaces():
+        for name in dir(torch) if module is torch else getattr(module, "__all__", dir(module)):
             with warnings.catch_warnings(action="ignore"):
                 value = getattr(module, name, None)
-            home = getattr(value, "__module__", None) or "penlight"
-            if (
-                name[0] != "_"
-                and callable(value)
-                and not inspect.ismodule(value)
-                and home.startswith(("penlight", "torch"))
-                and not home.startswith(("penlight._common", "penlight._refused"))
-            ):
-                yield name if space == "." else f"{space}.{name}", value
+            home = (getattr(value, "__module__", None) or space).replace("torch", "penlight", 1)
+            listed = home.startswith("penlight") if hasattr(module, "__all__") or module is torch else home == space
+            if name[0] != "_" and callable(value) and not inspect.ismodule(value) and listed:
+                yield f"{space}.{name}".removeprefix("penlight."), value
 
 
 def methods() -> Iterator[tuple[str, Any]]:
@@ -73,26 +79,20 @@ def test_every_public_name_has_a_docstring() -> None:
     assert [name for name, value in EVERYTHING.items() if not (value.__doc__ or "").strip()] == []
 
 
-# Classes for annotations and `isinstance`, which refuse to make an instance.
-REFUSED = "FunctionSchema PyTorchFileReader PyTorchFileWriter ScriptFunction StorageBase"
-
-
 def test_every_public_name_has_an_example() -> None:
-    lacking = {name for name, value in EVERYTHING.items() if ">>>" not in (value.__doc__ or "")}
-    assert sorted(lacking) == sorted(REFUSED.split())
+    assert [name for name, value in EVERYTHING.items() if ">>>" not in (value.__doc__ or "")] == []
 
 
 # What Python itself gives a signature to, or what is no function: objects that can be called; and classes that programs do not call.
 LEFT_OUT = """
-    dtype layout memory_format distributed.GradBucket distributed.ProcessGroup distributed.Reducer distributed.Work
-    distributions.constraints.dependent distributions.identity_transform distributions.biject_to distributions.transform_to
+    dtype layout memory_format TorchVersion GradBucket ProcessGroup Reducer Work dependent identity_transform biject_to transform_to
 """
 
 
 def is_called(name: str, value: Any) -> bool:
     """Whether programs call it with arguments of its own: no property, no enumeration, no error."""
-    plain = isinstance(value, type) and issubclass(value, (Enum, Exception))
-    return not plain and not isinstance(value, property) and name not in LEFT_OUT.split()
+    plain = isinstance(value, type) and issubclass(value, (Enum, Exception, type))
+    return not plain and not isinstance(value, property) and name.rpartition(".")[2] not in LEFT_OUT.split()
 
 
 def test_arguments_are_explained() -> None:
@@ -116,9 +116,25 @@ def test_what_is_returned_is_said() -> None:
             forward = issubclass(value, torch.nn.Module) and value.forward is not torch.nn.Module.forward
             if forward and name.startswith("nn.") and name.count(".") == 1 and "Shape:" not in value.__doc__:
                 lacking.append(name)
-        elif is_called(name, value) and "Returns:" not in value.__doc__:
+        elif is_called(name, value) and not re.search("Returns:|^Refused:", value.__doc__):
             lacking.append(name)
     assert sorted(lacking) == []
+
+
+def test_what_is_returned_fits_the_annotation() -> None:
+    """The words come from a table by the name of a function; one that returns no tensors may have the name of one that does."""
+    wrong = []
+    for name, value in EVERYTHING.items():
+        own = {name: value}
+        for part in value.__mro__ if isinstance(value, type) else ():
+            if part.__module__.startswith("penlight"):
+                own |= {f"{name}.{member}": function for member, function in vars(part).items() if member[0] != "_"}
+        for full, function in own.items():
+            annotation = str(getattr(function, "__annotations__", {}).get("return", "Any"))
+            words = (getattr(function, "__doc__", None) or "").partition("Returns:")[2].strip().partition("\n")[0]
+            if annotation in ("None", "int", "bool", "str", "float") or annotation.startswith(("list", "dict")):
+                wrong += [full] if words.startswith(("a tensor", "the tensor", "a matrix", "a vector")) else []
+    assert wrong == []
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -130,7 +146,7 @@ def test_the_examples_run() -> None:
     )
     texts = {value.__doc__: name for name, value in EVERYTHING.items() if ">>>" in (value.__doc__ or "")}
     for text, name in texts.items():
-        if name.startswith("optimize.") and importlib.util.find_spec("scipy") is None:
+        if name.startswith(("optimize.", "quasirandom.")) and importlib.util.find_spec("scipy") is None:
             continue  # those of an extra: .ci/run runs them where it is installed
         runner.run(parser.get_doctest(text, {"torch": torch}, name, None, 0))
     assert runner.failures == 0 and not torch.distributed.is_initialized()
@@ -141,9 +157,8 @@ def test_every_public_function_has_a_signature() -> None:
         try:
             inspect.signature(value)
         except (TypeError, ValueError):
-            return not (
-                isinstance(value, type) and issubclass(value, Exception)
-            )  # those inherit what Python cannot tell
+            # Errors, strings and metaclasses inherit what Python cannot tell.
+            return not (isinstance(value, type) and issubclass(value, (Exception, str, type)))
         return False
 
     lacking = [name for name, value in EVERYTHING.items() if not isinstance(value, property) and lacks(value)]

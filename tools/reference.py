@@ -79,7 +79,7 @@ def _replace(file: Path, text: str) -> None:
 
 
 def contents() -> str:
-    lines = ["# Reference", "", "What `help()` says of every public name, in the order of PyTorch's namespaces.", ""]
+    lines = ["# Reference", "", "What `help()` says of the names in these namespaces. `help(torch.cuda)` and others that are not listed here work in Python.", ""]
     lines += [
         "| | |",
         "|---|---|",

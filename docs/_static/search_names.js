@@ -4,7 +4,7 @@
   const query = document.getElementById("names-query");
   const count = document.getElementById("names-count");
   const found = document.getElementById("names-found");
-  const words = { present: "there", refused: "refused", missing: "missing" };
+  const words = { present: "available", refused: "refused", missing: "missing" };
 
   function rank(name, asked) { // how well a name fits: its last part first
     const own = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
@@ -31,7 +31,7 @@
     if (asked.length < 2) return;
     const hits = PENLIGHT_NAMES.filter(([name]) => name.toLowerCase().includes(asked));
     hits.sort((a, b) => rank(a[0], asked) - rank(b[0], asked) || a[0].length - b[0].length);
-    count.textContent = hits.length ? `${hits.length} of ${PENLIGHT_NAMES.length} names` : "PyTorch 2.13.0 has no such public name in these namespaces.";
+    count.textContent = hits.length ? `${hits.length} of the ${PENLIGHT_NAMES.length} names match${hits.length > 30 ? "; the first 30:" : ""}` : "PyTorch 2.13.0 has no such public name in these namespaces.";
     found.append(...hits.slice(0, 30).map(item));
   }
 

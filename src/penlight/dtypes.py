@@ -42,14 +42,17 @@ class dtype:
 
     @property
     def is_floating_point(self) -> bool:
+        """Whether numbers are floating point, not complex."""
         return self.category == FLOATING
 
     @property
     def is_complex(self) -> bool:
+        """Whether numbers have an imaginary part."""
         return self.category == COMPLEX
 
     @property
     def is_signed(self) -> bool:
+        """Whether numbers have a sign."""
         return (self.category >= FLOATING and self._name != "float8_e8m0fnu") or (
             self.category == INTEGRAL and not self._name.startswith("u")
         )

@@ -14,6 +14,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from ._common.arguments import explain as _explain
+
 __all__ = ["Future", "collect_all", "wait_all"]
 
 T = TypeVar("T")
@@ -160,3 +162,6 @@ def wait_all(futures: list[Future[Any]]) -> list[Any]:
     [3]
     """
     return [future.wait() for future in collect_all(futures).wait()]
+
+
+_explain(globals())

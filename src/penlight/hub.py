@@ -63,6 +63,11 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 class _Faketqdm:
     """A progress bar with the methods that downloads use, where the package tqdm is not installed.
 
+    Args:
+        total: how many steps there are
+        disable: print nothing
+        unit: what a step is
+
     >>> from penlight.hub import _Faketqdm
     >>> with _Faketqdm(total=4, disable=True) as bar:
     ...     bar.update(3)

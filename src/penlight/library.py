@@ -9,6 +9,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
+from ._common.arguments import explain as _explain
 from ._refused import refuse
 from .autograd import Function
 
@@ -159,3 +160,6 @@ __getattr__ = refuse(
     "Penlight has no dispatcher to register operators with.",
     "Use torch.library.custom_op, call the function itself, or write a torch.autograd.Function for one with a derivative of its own.",
 )
+
+
+_explain(globals())

@@ -18,7 +18,13 @@ __all__ = [
 
 
 class DisableTorchFunctionSubclass:
-    """A region in which subclasses of Tensor do not take over functions."""
+    """A region in which subclasses of Tensor do not take over functions.
+
+    >>> class Named(torch.Tensor): pass
+    >>> with torch._C.DisableTorchFunctionSubclass():
+    ...     type(torch.ones(1).as_subclass(Named) + 1).__name__
+    'Tensor'
+    """
 
     __module__ = "penlight._C"  # where PyTorch has it
     _flag = "subclasses_off"
@@ -33,7 +39,12 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """A region in which neither subclasses of Tensor nor modes take over functions."""
+    """A region in which neither subclasses of Tensor nor modes take over functions.
+
+    >>> with torch.device("meta"), torch._C.DisableTorchFunction():
+    ...     torch.ones(1).device
+    device(type='cpu')
+    """
 
     __module__ = "penlight._C"
     _flag = "all_off"

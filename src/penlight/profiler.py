@@ -20,6 +20,7 @@ from enum import Enum
 from types import ModuleType
 from typing import Any
 
+from penlight._common.arguments import explain as _explain
 from penlight._common.docstrings import example
 from penlight._common.user_warnings import warn_user
 from penlight._refused import missing
@@ -328,3 +329,6 @@ profiler = sys.modules[f"{__name__}.profiler"] = ModuleType(f"{__name__}.profile
 profiler.__dict__.update(
     {name: value for name, value in globals().items() if not name.startswith("__") and name != "profiler"}
 )
+
+
+_explain(globals())

@@ -15,6 +15,7 @@ import numpy as np
 
 import penlight
 
+from ._common.arguments import explain as _explain
 from .tensor import Tensor, wrap
 
 __all__ = ["SobolEngine"]
@@ -125,3 +126,6 @@ def _directions(dimension: int, bits: int) -> Any:
             name="scipy",
         ) from None
     return np.array(qmc.Sobol(dimension, scramble=False, bits=bits)._sv, dtype=np.int64)
+
+
+_explain(globals())

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from ._common.arguments import explain as _explain
 from .autograd.modes import slow
 from .creation import _accept, _check, _leaf, _plain, _size, like
 from .device import CPU, on_meta, require_cpu
@@ -19,6 +20,8 @@ from .ops.machinery.arguments import broadcast_shape
 from .ops.machinery.dispatch import interpreters
 from .ops.machinery.guards import lazy, need_countable
 from .tensor import Tensor, resize_to, wrap
+
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 _meta = lazy_import(globals(), "_meta", "._meta")
 _randomness = lazy_import(globals(), "_randomness", ".func.randomness")
@@ -496,3 +499,6 @@ def bernoulli(
     if out is None and input.requires_grad:
         return _sampling._bernoulli_of(input, engine)
     return _into(out, _bernoulli_each(engine, input._array, input.dtype.np), False)
+
+
+_explain(globals())

@@ -10,6 +10,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any
 
+from ._common.docstrings import documented
+
 _CLASSES: dict[str, Any] = {}
 
 
@@ -39,8 +41,11 @@ class NamedResult(tuple):
 def named_result(name: str, fields: str) -> Any:
     """The class of results of a function, with these names for their elements."""
     names = tuple(fields.split())
-    body: dict[str, Any] = {n: property(itemgetter(index)) for index, n in enumerate(names)}
+    body: dict[str, Any] = {n: property(itemgetter(index), doc=f"Element {index}.") for index, n in enumerate(names)}
     body |= {"__slots__": (), "_fields": names, "__match_args__": names, "__module__": "torch.return_types"}
+    body["__doc__"] = documented(
+        f"What `{name}` returns: a tuple ({', '.join(names)}).", f">>> torch.return_types.{name}._fields", repr(names)
+    )
     body |= {"n_fields": len(names), "n_sequence_fields": len(names), "n_unnamed_fields": 0}
     _CLASSES[name] = cls = type(name, (NamedResult,), body)
     return cls

@@ -24,6 +24,8 @@ from penlight._serialization.atomic import replacing
 from penlight._serialization.tensors import array_of, tensor_from_array
 from penlight.storage import owner_of
 
+from ._common.arguments import explain as _explain
+
 __all__ = ["SafetensorError", "load", "load_file", "safe_open", "save", "save_file"]
 
 _MAX_HEADER = 100_000_000
@@ -359,3 +361,6 @@ def _entry(name: str, description: Any) -> _Entry:
     if len(shape) > 64 or prod([n or 1 for n in shape]) >= 2**60:
         raise _bad(f"tensor `{name}` has a shape that no array can have")
     return _Entry(dtype, shape, start, end)
+
+
+_explain(globals())

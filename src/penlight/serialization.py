@@ -10,6 +10,7 @@ from enum import Enum
 from typing import IO, Any
 
 import penlight
+from penlight._common.arguments import explain as _explain
 from penlight._common.user_warnings import warn_user
 from penlight._serialization import zipformat
 from penlight._serialization.atomic import is_path, replacing
@@ -61,7 +62,11 @@ _DOCS_MESSAGE = (
 
 
 class SourceChangeWarning(Warning):
-    """Kept for programs that filter it; sources of classes are not compared."""
+    """Kept for programs that filter it; sources of classes are not compared.
+
+    >>> issubclass(torch.serialization.SourceChangeWarning, Warning)
+    True
+    """
 
 
 # ----- Saving ---------------------------------------------------------------------------------------------------------
@@ -372,6 +377,11 @@ class set_default_mmap_options:
     """Set the flags that `load(mmap=True)` maps files with, for good or for the length of a with block.
 
     `mmap.MAP_PRIVATE` keeps writes to a tensor in memory, `mmap.MAP_SHARED` lets them reach the file.
+
+    >>> import mmap
+    >>> with torch.serialization.set_default_mmap_options(mmap.MAP_SHARED):
+    ...     torch.serialization.get_default_mmap_options() == mmap.MAP_SHARED
+    True
     """
 
     def __init__(self, flags: int) -> None:
@@ -412,6 +422,8 @@ class skip_data:
     >>> _ = buffer.seek(0)
     >>> torch.load(buffer)
     tensor([0., 0.])
+
+    `materialize_fake_tensors` is accepted.
     """
 
     def __init__(self, materialize_fake_tensors: bool = False) -> None:
@@ -431,7 +443,16 @@ class skip_data:
 def check_module_version_greater_or_equal(
     module: Any, req_version_tuple: tuple[Any, ...], error_if_malformed: bool = True
 ) -> bool:
-    """Whether a module's `__version__` is at least the given one."""
+    """Whether a module's `__version__` is at least the given one.
+
+    Args:
+        module: the module
+        req_version_tuple: the version that is needed
+        error_if_malformed: raise if the version cannot be read; otherwise warn, and return True
+
+    >>> torch.serialization.check_module_version_greater_or_equal(torch, (0, 1))
+    True
+    """
     try:
         parts = module.__version__.split(".")
         version = tuple(type(field)(parts[index]) for index, field in enumerate(req_version_tuple))
@@ -455,3 +476,6 @@ def _check_dill_version(pickle_module: Any) -> None:
             f"'torch' supports dill >= 0.3.1, but you have dill {pickle_module.__version__}."
             " Please upgrade dill or switch to 'pickle'"
         )
+
+
+_explain(globals())

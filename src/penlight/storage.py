@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 import penlight
+from penlight._common.arguments import explain as _explain
 from penlight._common.docstrings import documented
 from penlight._common.user_warnings import warn_once
 
@@ -510,3 +511,6 @@ def __getattr__(name: str) -> Any:
     made = type(name, (TypedStorage,), members)
     globals()[name] = made
     return made
+
+
+_explain(globals())

@@ -23,7 +23,7 @@ OPTIONAL = {
     "ml_dtypes": "torch.bfloat16, torch.float8_*, torch.autocast",
     "mpi4py": "torch.distributed with several processes",
     "llvmlite": "machine code where Penlight has none of its own (macOS, Windows, ARM)",
-    "scipy": "some special functions and decompositions; without machine code, faster special functions",
+    "scipy": "torch.optimize.minimize, some special functions and decompositions; without machine code, faster special functions",
     "threadpoolctl": "torch.set_num_threads for a BLAS other than OpenBLAS",
     "tensorboard": "torch.utils.tensorboard",
     "matplotlib": "SummaryWriter.add_figure",

@@ -711,6 +711,205 @@ types.Drawing: the classes of modules, by their paths
 unreached: the names of what is not in the graph
 unsafe: do not check that dtype and shape stay the same
 use_reentrant: True runs an inner backward pass, as PyTorch's older form; False, which is advised, records the repetition by hooks
+args.main: the command line, `sys.argv` if it is None
+attr.Attribute: the name of the attribute
+autowrap_functions: functions whose calls become single nodes
+autowrap_modules: modules whose functions are such
+allow_cache_entry_mutation: whether what is kept may be written to
+bucket: the gradients, a `GradBucket`
+callback: called with the reference when the object is gone
+compute_crc32: True or False
+data_format.image, dataformats: the order of the dimensions: N, C, H and W
+devices.fork_rng: accepted and ignored
+device_types: accepted and ignored
+diag.tril_matrix_to_vec, diag.vec_to_tril_matrix: which diagonal is the last, 0 for the main one
+dict.WeakIdKeyDictionary: what it begins with
+discrete: the values that a hyperparameter can have, by its name
+endianness.set_default_load_endianness: a `LoadEndianness`, or None for little-endian
+error_index: which process
+error_pid: its process number
+exit_code: how it ended
+ext_tensor: an object with `__dlpack__`
+f.get_unsafe_globals_in_checkpoint: a path or file
+f.unserializable_hook: the hook
+fn.custom_op: the function, or None for a decorator
+fn_or_name: the function, or its name
+garbage_collect_values: drop a result after its last use
+grad_output.conv1d_input, grad_output.conv2d_input, grad_output.conv3d_input: the gradient of the result
+grad_output.conv1d_weight, grad_output.conv2d_weight, grad_output.conv3d_weight: the gradient of the result
+hooks_dict: the hooks, by number
+input_mask: where `input` has values
+other_mask: where `other` has values
+is_binary: whether they are Bernoulli variables, not the categories of one
+is_recompute: whether the forward runs again in the backward
+labels.pr_curve: 0 or 1 for each sample
+level.make_dual, level.unpack_dual: which level; None is the innermost one
+max_bins: join buckets until there are at most so many
+metrics.hparams: the results, by name
+mod.set_module: the name of the module
+mutates_args: must be empty
+new_style: as a tensor, not as a simple value
+double_precision: in float64
+num_thresholds: how many thresholds
+op.register_fake: the operator, or its name
+op_output: accepted and ignored
+owning_module: the module whose graph it is
+param_shapes_constant: accepted and ignored
+policy_fn_or_list: a function that says for each operator whether to keep its result, or a list of operators to keep
+predictions.pr_curve: a probability for each sample
+process_group: the ranks; None for all
+ref_type: accepted and ignored
+return_type.Node: an annotation of the result
+safe_globals: classes and functions, or pairs of one and its full name
+sample_rate: samples per second
+schema.custom_op, tags.custom_op: accepted and ignored
+scramble: shuffle the digits by chance
+signal_name: the signal that ended it
+t1, t2: the tensors
+tag: the name in TensorBoard
+tracer_cls, tracer_extras: kept for the graph module
+weight_size: the shape of the weight
+with_kwargs.register_module_forward_hook: pass the named arguments, too
+always_call.register_module_forward_hook: run the hook also when the forward raises
+wrapped: the function that computes it
+op.register_autograd, op.register_kernel: the operator, or its name
+backward.register_autograd: a function of `ctx` and the gradient of the result
+setup_context.register_autograd: a function of `ctx`, the inputs and the output, called after the forward
+filename.save_file, filename.safe_open: the path of the file
+framework.safe_open: accepted and ignored
+metadata.save, metadata.save_file: texts by name, kept in the file
+fn.CustomOpDef: what it computes
+args: the positional arguments
+kwargs: the named arguments
+type_expr: an annotation of the result
+arg.insert_arg, arg.update_arg, arg.update_kwarg: the new argument, which may be a node
+array.who_wrote: the memory
+attr.getattr: the name of the attribute
+attr_val: its value
+batch_sizes: how many sequences each step has, of a packed sequence; None for tensors
+bucket_counts: how many numbers each bucket has
+bucket_limits: the right edge of each bucket
+buffer.from_buffer: an object with memory
+close.add_figure: close the figure afterwards
+codegen: accepted and ignored
+concrete_args: arguments with fixed values, by name
+count.from_buffer: how many elements; -1 for all
+data_format: the order of the dimensions
+default_mask: the mask so far
+default_value: the default of the input
+delete_user_cb: says of each user whether to replace it there
+device.is_pinned: accepted and ignored
+do_power_iteration: whether to improve the estimate first
+dtype.byteswap, dtype.from_buffer: the dtype of the elements
+embeddings: the rows, a matrix
+enable_io_processing: accepted and ignored
+event.wait_event, stream.wait_stream, stream.record, stream.wait: accepted and ignored
+expected_hidden_size: the shape that it must have
+factory: makes a transform of a constraint
+filename.from_file: the path
+fn.register_fake, fn.register_kernel: the function
+g.graph_copy: the graph whose nodes are copied
+global_step: the number of the step
+grace_period: how long to wait after the processes are asked to end
+group_by_input_shape, group_by_input_shapes: one row for each combination of shapes
+group_by_overload_name: accepted and ignored
+group_by_stack_n: how many lines of the stack tell rows apart
+header.table: a title
+hparam_dict: the hyperparameters, by name
+hparam_domain_discrete: the values that a hyperparameter can have, by its name
+idx.insert_arg, idx.update_arg: its position
+img_tensor: the image, or the images
+impure_random: whether random draws count as effects
+include_tensor_metadata: accepted and ignored
+initial_env: results that are known already, by node
+input.forward, input_.forward, x.forward: the input
+input_to_model: the arguments of its call
+intermediates: accepted and ignored
+is_impure_node: says of a node whether it must stay
+is_module: whether it is a module
+keep.run_graph: keep what the node saved
+key.add_metadata, key.add_metadata_json, key.preset_metadata_json: the name
+value.add_metadata, value.add_metadata_json, value.preset_metadata_json: the text
+labels.add_pr_curve: 0 or 1 for each sample
+log_input.forward: the input
+m.add_submodule, m.call_module, m.is_leaf_module: the module
+main_tag: the name of the chart
+max_name_column_width, max_shapes_column_width, max_src_column_width: the widest that this column may be
+max_try_correction: how often singular samples are drawn again
+maybe_return_typename: a list that gets the type of the result
+memory_is_causal, src_is_causal, tgt_is_causal: a hint that the mask is the causal one
+memory_key_padding_mask, src_key_padding_mask, tgt_key_padding_mask: True where a key is padding
+memory_mask, src_mask, tgt_mask: which keys each query may look at
+memory.forward: the output of the encoder
+tgt.forward: the target sequence
+src.forward: the source sequence
+method_name: the name of the method
+metric.export_stacks: what is counted: "self_cpu_time_total" or another time
+metric_dict: the results, by name
+metrics.step: the quantity that is watched
+mod.path_of_module: the module
+model.add_graph: the module
+module_name: the name of the module
+module_qualified_name: its name
+n.update: how many steps
+nbytes.from_file: how many bytes
+new_factor: the factor
+new_input: the new node
+new_interval: how many steps
+new_scale: the scale; None follows what happened
+num.add_histogram_raw: how many numbers there are
+numbers: the numbers of nodes
+offset.from_buffer: where to begin, in bytes
+old_input: the node that it replaces
+byte_order: "native", "little" or "big"
+op.create_node: the kind of the node, such as "call_function"
+kind.create_node, kind.create_proxy: the kind of the node, such as "call_function"
+parameter_proxy_cache: the proxies of parameters so far
+path.export_chrome_trace, path.export_memory_timeline, path.export_stacks: the file
+permutation: the order of the batch
+placeholder_names: a list that gets the names of inputs
+predictions.add_pr_curve: a probability for each sample
+preserve_rng_state: whether the repetition draws the same random numbers
+print_output: whether to print it
+prob.icdf: probabilities
+propagate_meta: copy the notes of the node, too
+proxy_factory_fn: makes the proxy; None for the usual one
+qualified_name: the name with its dots
+replace_with: the node that is used instead
+replicas: the copies of the module
+result.output: what the graph returns
+result.set_exception: the exception
+return_output_node: whether to return the output node, not its argument
+root_fn: the function
+roots.on_backward: where the backward pass begins
+row_limit: how many rows are shown
+run_function: the function to repeat
+run_name: the name of the run's folder
+scalar_value: the number
+sched: the scheduler
+sequence.cumsum: the datasets
+snd_tensor: one channel of values from -1 to 1
+sort.find_nodes: in the order of the graph
+sort_by: the column
+source.copy_: the storage to copy from
+start_us, end_us: the interval, in microseconds
+sum.add_histogram_raw, sum_squares: the sum, and that of squares
+sz: the length of the sequence
+t.compute_mask, t.prune: the tensor
+tag_scalar_dict: the numbers, by the name of their line
+text_string: the text, in Markdown
+the_function: the function
+time_unit: "s", "ms" or "us"
+to_erase: the node, which nothing may use any more
+top_level_events_only: leave out what others called
+use_python_export: accepted and ignored
+use_strict_trace: accepted and ignored
+value.check, x.check: the tensor to look at
+value.fill_: the number
+var.forward: the variance
+verbose.add_graph: print the graph
+walltime: the time of the event, in seconds; now by default
+x.cdf, x.log_prob: the values
 use_trivialization: keep the first value, and learn the distance from it
 value.set_materialize_grads: whether missing gradients arrive as zeros, not as None
 value.set_default_validate_args: whether arguments are checked
@@ -771,19 +970,26 @@ def meaning(function: str, argument: str) -> str | None:
 
 
 def explain(names: Mapping[str, Any]) -> None:
-    """Complete the docstrings of the public functions, classes and their methods in a module, or of the methods of a class."""
+    """Complete the docstrings of the public functions, classes and their methods in a module, or of the methods of a class. What a module takes
+    from another one is explained there."""
+    home = names.get("__name__", "")
     for name, value in list(names.items()):
         function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
         if (
             name[0] == "_"
             or not isinstance(function, (type, FunctionType))
             or not function.__module__.startswith(_OURS)
+            or not function.__module__.startswith(home)
         ):
             continue
         function.__doc__ = explained(function, name)
         for part in function.__mro__ if isinstance(function, type) else ():
             if part not in _explained and part.__module__.startswith(_OURS):
                 _explained.add(part)
+                for n, member in vars(part).items():
+                    if isinstance(member, FunctionType) and member.__doc__ is None and n[0] != "_":
+                        inherited = next((vars(b)[n].__doc__ for b in part.__mro__[1:] if n in vars(b)), None)
+                        member.__doc__ = inherited and inherited.partition("\n\n    Args:")[0]
                 explain({n: member for n, member in list(vars(part).items()) if not isinstance(member, type)})
 
 

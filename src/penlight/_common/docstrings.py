@@ -44,6 +44,28 @@ def example(
     return documents
 
 
+_SAMPLES = {"new_state": "torch.get_rng_state()", "new_states": "[]", "tensor": "torch.ones(1)", "fn": "abs"}
+
+
+def constant(path: str, function: Any, value: Any = None) -> Any:
+    """Complete the docstring of a function that ignores its arguments: it says so, and shows a call that returns `value`.
+
+    >>> from penlight._common.docstrings import constant
+    >>> def is_fast(level):
+    ...     "Never."
+    >>> constant("here", is_fast, False).__doc__.splitlines()[-3:-1]
+    ['    >>> torch.here.is_fast(0)', '    False']
+    """
+    code, summary = function.__code__, function.__doc__.strip()
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    given = names[: code.co_argcount - len(function.__defaults__ or ())]
+    lines = ["Args:", *(f"    {name}: accepted and ignored" for name in names), ""] if names else []
+    lines += ["Returns:", f"    {value!r}", ""]
+    lines.append(f">>> torch.{path}.{function.__name__}({', '.join(_SAMPLES.get(name, '0') for name in given)})")
+    function.__doc__ = documented(summary, *lines, *([] if value is None else [repr(value)]))
+    return function
+
+
 def complete(cls: type, template: str, values: tuple[str, ...] | None) -> None:
     """Append an example to a class's docstring from a template shared by many classes, if values for it are given.
 

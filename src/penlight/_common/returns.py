@@ -38,6 +38,45 @@ max, min, median, nanmedian: a scalar; with `dim` a named tuple (values, indices
 mode, kthvalue: a named tuple (values, indices), each of the input's shape without `dim`, which has size 1 with `keepdim`
 cummax, cummin, sort: a named tuple (values, indices), each of the input's shape
 gru, lstm, rnn_relu, rnn_tanh: a tuple: the outputs of all steps, (L, N, directions * hidden_size), and the last states of all layers and directions
+allreduce_hook, fp16_compress_hook, bf16_compress_hook, post_localSGD_hook: a `Future` of the averaged gradients
+fp16_compress_wrapper, bf16_compress_wrapper: a hook
+broadcast_all: a tuple of tensors of one shape
+clamp_probs: a tensor of the input's shape
+logits_to_probs: probabilities, of the input's shape
+probs_to_logits: logarithms, or log odds of Bernoulli variables
+tril_matrix_to_vec: (..., n (n + 1) / 2) for (..., n, n)
+vec_to_tril_matrix: (..., n, n) for (..., n (n + 1) / 2)
+conv1d_input, conv2d_input, conv3d_input: the gradient of the input, of shape `input_size`
+conv1d_weight, conv2d_weight, conv3d_weight: the gradient of the weight, of shape `weight_size`
+custom_bwd, custom_fwd: the decorated function
+custom_op: a `CustomOpDef`, or a decorator
+register_fake: the function, or a decorator
+create_selective_checkpoint_contexts: two context managers: of the forward, and of the forward that runs again
+export: the function
+from_dlpack: a tensor that shares memory with it
+get_analytical_jacobian: a tuple: the Jacobian of each input, whether two runs agree, whether sizes are right, whether dtypes are
+get_numerical_jacobian: a matrix for each input
+get_default_load_endianness: a `LoadEndianness`, or None
+get_default_mmap_options: the flags
+get_safe_globals: a list
+get_unsafe_globals_in_checkpoint: a list of names
+hparams: a list of three records
+make_dual: a tensor that shares memory with the primal
+unpack_dual: a named tuple (primal, tangent)
+masked.logaddexp: a tensor of the shape that the operands broadcast to
+symbolic_trace: a `GraphModule`
+summary.scalar, histogram_raw, summary.image, summary.audio, summary.text, pr_curve, summary.histogram: a record, for `FileWriter.add_summary`
+unserializable_hook: the hook
+wrap: what was given
+is_inference_mode_enabled: True or False
+dataset.cumsum: a list of the running totals
+profiler_util.add: itself
+draw.copy: a box
+register_kernel: the function, or a decorator
+safetensors.save: bytes
+safetensors.save_file: None
+spdiags: a sparse matrix of that shape
+DoubleTensor, FloatTensor, HalfTensor, IntTensor, LongTensor: a sparse tensor
 gru_cell, rnn_relu_cell, rnn_tanh_cell: the next state, (N, hidden_size)
 lstm_cell: a tuple of the next hidden state and the next cell state, each (N, hidden_size)
 topk: a named tuple (values, indices), each of the input's shape with size `k` along `dim`

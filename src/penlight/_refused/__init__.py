@@ -17,6 +17,7 @@ from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
+from penlight._common.docstrings import constant, documented
 from penlight._common.torch_names import NAMES
 
 
@@ -84,6 +85,13 @@ def message(name: str, why: str) -> str:
     return f"torch.{name} is not available: {why}"
 
 
+def _described(name: str, why: str, error: type[Exception] = NotImplementedError) -> str:
+    """The docstring of what is refused. Its example is the error, by the first words."""
+    words = f"torch.{name} is not available" if error is NotImplementedError else why.partition(". ")[0]
+    lines = (f">>> torch.{name}()", "Traceback (most recent call last):", "    ...", f"{error.__name__}: {words}...")
+    return documented(f"Refused: {why}", *lines)
+
+
 def refused_function(name: str, why: str, error: type[Exception] = NotImplementedError) -> Callable[..., Any]:
     """A function that raises when it is called. With an error of PyTorch's, `why` begins with PyTorch's words."""
     words = message(name, why) if error is NotImplementedError else why
@@ -94,7 +102,7 @@ def refused_function(name: str, why: str, error: type[Exception] = NotImplemente
     where, _, own = name.rpartition(".")
     function.__name__ = function.__qualname__ = own
     function.__module__ = f"penlight.{where}".removesuffix(".")
-    function.__doc__ = f"Refused: {why}"
+    function.__doc__ = _described(name, why, error)
     return function
 
 
@@ -127,7 +135,7 @@ def refused_class(name: str, why: str, members: Iterable[str] = ()) -> type:
     where, _, own = name.rpartition(".")
     body: dict[str, Any] = {
         "__module__": f"penlight.{where}".removesuffix("."),
-        "__doc__": f"Refused: {why}",
+        "__doc__": _described(name, why),
         "_refusal": message(name, why),
         "__class_getitem__": classmethod(lambda cls, _: cls),
     }
@@ -179,7 +187,14 @@ _ANSWERED = {
 def stand_in(module: str, name: str, why: str) -> Any:
     """The refusing function or class for a name of PyTorch's module; AttributeError if PyTorch has no such name."""
     if f"{module}.{name}" in _ANSWERED:
-        return lambda *args, **kwargs: _ANSWERED[f"{module}.{name}"]
+        value = _ANSWERED[f"{module}.{name}"]
+
+        def answer(*args: Any, **kwargs: Any) -> Any:
+            """Always the same: this part of PyTorch is not here."""
+            return value
+
+        answer.__name__ = answer.__qualname__ = name
+        return constant(module, answer, value)
     kind = names_of(module).get(name)
     if kind is None:
         raise missing(f"torch.{module}", name)

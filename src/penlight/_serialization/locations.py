@@ -8,6 +8,8 @@ from typing import Any
 
 import penlight
 
+from .._common.arguments import explain as _explain
+
 _ACCELERATORS = ("cuda", "xpu", "mtia", "hpu", "privateuseone")
 _UNREGISTERED = ("hpu", "privateuseone")
 _USE_THE_CPU = (
@@ -52,13 +54,27 @@ def register_package(priority: int, tagger: Callable[[Any], Any], deserializer: 
     """Add a pair of functions: the tag of a storage's location (or None), and a storage moved to a tag's location (or None).
 
     Those of lower priority are asked first.
+
+    Args:
+        priority: when they are asked
+        tagger: a function of a storage
+        deserializer: a function of a storage and a tag
+
+    >>> torch.serialization.register_package(30, lambda storage: None, lambda storage, tag: None)
     """
     _packages.append((priority, tagger, deserializer))
     _packages.sort(key=lambda package: package[0])
 
 
 def location_tag(storage: Any) -> str:
-    """The tag under which a storage's location is saved."""
+    """The tag under which a storage's location is saved.
+
+    Returns:
+        a string
+
+    >>> torch.serialization.location_tag(torch.ones(1).untyped_storage())
+    'cpu'
+    """
     for _, tagger, _ in _packages:
         location = tagger(storage)
         if location:
@@ -67,7 +83,19 @@ def location_tag(storage: Any) -> str:
 
 
 def default_restore_location(storage: Any, location: str) -> Any:
-    """The storage, moved to the location that a tag names."""
+    """The storage, moved to the location that a tag names.
+
+    Args:
+        storage: the storage that was read
+        location: its tag
+
+    Returns:
+        the storage at that place
+
+    >>> storage = torch.ones(1).untyped_storage()
+    >>> torch.serialization.default_restore_location(storage, "cpu") is storage
+    True
+    """
     for _, _, deserializer in _packages:
         result = deserializer(storage, location)
         if result is not None:
@@ -100,3 +128,6 @@ def restore_function(map_location: Any) -> Callable[[Any, str], Any]:
         return default_restore_location(storage, location) if result is None else result
 
     return restore
+
+
+_explain(globals())

@@ -20,7 +20,13 @@ from penlight.storage import LEGACY_DTYPES, UntypedStorage
 
 
 class StorageType:
-    """Stands for one of PyTorch's storage classes while a file is read: all that matters of it is the dtype."""
+    """Stands for one of PyTorch's storage classes while a file is read: all that matters of it is the dtype.
+
+    `name` is that of the class.
+
+    >>> torch.serialization.StorageType("FloatStorage").dtype
+    torch.float32
+    """
 
     def __init__(self, name: str) -> None:
         self._name = LEGACY_DTYPES[name]

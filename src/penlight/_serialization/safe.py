@@ -7,6 +7,8 @@ from typing import Any
 
 from penlight._serialization.names import torch_name
 
+from .._common.arguments import explain as _explain
+
 _added: set[Any] = set()
 
 
@@ -81,3 +83,6 @@ def user_globals() -> dict[str, Any]:
             raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(item[1])}")
         named[item[1]] = item[0]
     return named
+
+
+_explain(globals())

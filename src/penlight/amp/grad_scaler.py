@@ -17,7 +17,11 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState:
-    """How far an optimizer has come in this iteration."""
+    """How far an optimizer has come in this iteration.
+
+    >>> torch.amp.grad_scaler.OptState.READY
+    0
+    """
 
     READY, UNSCALED, STEPPED = 0, 1, 2
 

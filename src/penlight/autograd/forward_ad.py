@@ -20,6 +20,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import dtypes
+from .._common.arguments import explain as _explain
 from ..kernels.lazy import lazy_import
 from ..ops import as_strided
 from ..ops.machinery import dispatch
@@ -32,6 +33,8 @@ from ._jvp import _zeros, jvp
 from .modes import grad_mode
 from .node import NO_EDGE
 from .saved import version_of
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
 if TYPE_CHECKING:
     from ..ops.machinery.op import Op
@@ -48,6 +51,8 @@ class UnpackedDualTensor(NamedTuple):
     ...     primal, tangent = fwAD.unpack_dual(torch.tensor(2.0))
     >>> tangent is None
     True
+
+    `primal` is the value.
     """
 
     primal: Any
@@ -589,3 +594,6 @@ def restore_tangent(node: Any, index: int, tensor: Tensor) -> None:
         meta.tangents = {**known, **(meta.tangents or {})}
         for level in known:
             level.holders.append(weakref.ref(tensor))
+
+
+_explain(globals())

@@ -19,6 +19,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from .._common.arguments import explain as _explain
 from .._common.user_warnings import warn_user
 from ..ops.machinery.dispatch import announce, interpreter
 from ..tensor import Tensor, wrap
@@ -43,7 +44,20 @@ __all__ = [
 
 
 class FunctionCtx:
-    """The interface through which `forward` describes itself, as `ctx`."""
+    """The interface through which `forward` describes itself, as `ctx`.
+
+    >>> class Scale(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor):
+    ...         ctx.factor = factor  # ctx is a FunctionCtx
+    ...         return x * factor
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad * ctx.factor, None
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> Scale.apply(x, 3.0).sum().backward(); x.grad
+    tensor([3., 3.])
+    """
 
     to_save: tuple[Any, ...] | None
     saved_for_forward: tuple[Any, ...] | None
@@ -208,6 +222,12 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     ...     @torch.autograd.function.once_differentiable
     ...     def backward(ctx, grad):
     ...         return torch.from_numpy(2 * ctx.x * grad.numpy())
+
+    Args:
+        fn: the `backward`
+
+    Returns:
+        the decorated `backward`
     """
 
     @functools.wraps(fn)
@@ -248,7 +268,11 @@ AUTOGRAD_FUNCTION_COUNTER = count()
 
 
 class BackwardCFunction(Node, FunctionCtx, _HookMixin):
-    """The node of a custom function, and the `ctx` of its methods. See Note [The context is the node]."""
+    """The node of a custom function, and the `ctx` of its methods. See Note [The context is the node].
+
+    >>> issubclass(torch.autograd.function.BackwardCFunction, torch.autograd.function.FunctionCtx)
+    True
+    """
 
     _forward_cls: Any
     _autograd_function_id: int
@@ -285,6 +309,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
         return self._get_user_fn()(self, *args)
 
     def apply_boxed(self, *args: Any) -> Any:
+        """Run `backward` on a list of gradients."""
         return self._get_user_fn()(self, *args)
 
     def apply_jvp(self, *args: Any) -> Any:
@@ -312,6 +337,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
+        """Deprecated: `saved_tensors`."""
         warn_user("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
@@ -361,7 +387,16 @@ _MISSING = {
 
 
 class FunctionMeta(type):
-    """Gives each Function its node class."""
+    """Gives each Function its node class.
+
+    Args:
+        name: the name of the class
+        bases: its base classes
+        attrs: what its body defines
+
+    >>> type(torch.autograd.Function).__name__
+    'FunctionMeta'
+    """
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         body = {"_forward_cls": cls, "__module__": "torch.autograd.function", "__slots__": ()}
@@ -597,7 +632,11 @@ _ContextMethodMixin = FunctionCtx  # old pickles name it so
 
 
 class InplaceFunction(Function):
-    """A Function with a flag `inplace`; PyTorch keeps the name."""
+    """A Function with a flag `inplace`; PyTorch keeps the name.
+
+    >>> torch.autograd.function.InplaceFunction(inplace=True).inplace
+    True
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -605,14 +644,23 @@ class InplaceFunction(Function):
 
 
 class NestedIOFunction(Function):
-    """Functions with nested inputs from before PyTorch 0.4, which can no longer be called. Write a plain Function."""
+    """Functions with nested inputs from before PyTorch 0.4, which can no longer be called. Write a plain Function.
+
+    >>> issubclass(torch.autograd.function.NestedIOFunction, torch.autograd.Function)
+    True
+    """
 
     @staticmethod
     def forward(*args: Any) -> Any:
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     def forward_extended(self, *input: Any) -> Any:
+        """For subclasses, and no longer called."""
         raise NotImplementedError
 
     def backward_extended(self, *grad_output: Any) -> Any:
+        """For subclasses, and no longer called."""
         raise NotImplementedError
+
+
+_explain(globals())

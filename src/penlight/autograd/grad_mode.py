@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._common.arguments import explain as _explain
 from .._common.user_warnings import warn_user
 from . import modes
 from .modes import grad_mode, inference
@@ -62,6 +63,7 @@ class _Decorator:
         return wrapper
 
     def clone(self) -> Any:
+        """Another one with the same settings."""
         return type(self)()
 
     def __enter__(self) -> Any:
@@ -146,6 +148,7 @@ class set_grad_enabled(_Decorator):
         grad_mode.set(self.before)
 
     def clone(self) -> set_grad_enabled:
+        """Another one with the same settings."""
         return set_grad_enabled(self.mode)
 
     def __repr__(self) -> str:
@@ -189,6 +192,7 @@ class inference_mode(_Decorator):
         inference.set(before)
 
     def clone(self) -> inference_mode:
+        """Another one with the same settings."""
         return inference_mode(self.mode)
 
 
@@ -218,3 +222,6 @@ def is_inference_mode_enabled() -> bool:
     True
     """
     return inference.get()
+
+
+_explain(globals())

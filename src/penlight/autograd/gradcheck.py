@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .._common.arguments import explain as _explain
 from .._common.user_warnings import warn_user
 from ..kernels.lazy import lazy_import
 
@@ -48,7 +49,12 @@ Pass `fast_mode=False` to gradcheck or gradgradcheck.
 
 
 class GradcheckError(RuntimeError):
-    """A check of `gradcheck` or `gradgradcheck` failed."""
+    """A check of `gradcheck` or `gradgradcheck` failed.
+
+    >>> from penlight.autograd.gradcheck import GradcheckError
+    >>> issubclass(GradcheckError, RuntimeError)
+    True
+    """
 
 
 class Settings:
@@ -205,7 +211,21 @@ def _deprecated(name: str) -> None:
 
 
 def get_numerical_jacobian(fn: Any, inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0) -> Any:
-    """The Jacobian of `fn(inputs)` by finite differences, for each input."""
+    """The Jacobian of `fn(inputs)` by finite differences, for each input.
+
+    Args:
+        fn: a function of the tuple of inputs
+        inputs: the inputs, a tensor or a tuple
+        target: the inputs to differentiate by; all, if it is None
+        eps: the step of the differences
+        grad_out: must be 1.0
+
+    >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    >>> from penlight.autograd.gradcheck import get_numerical_jacobian
+    >>> get_numerical_jacobian(lambda given: 3 * given[0], x)[0].round()
+    tensor([[3., 0.],
+            [0., 3.]], dtype=torch.float64)
+    """
     _deprecated("get_numerical_jacobian")
     if grad_out != 1.0:
         raise ValueError(
@@ -221,7 +241,19 @@ def get_numerical_jacobian(fn: Any, inputs: Any, target: Any = None, eps: float 
 
 
 def get_analytical_jacobian(inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0) -> Any:
-    """The Jacobian of `output` by backward passes, whether two runs agree, and whether sizes and dtypes are right."""
+    """The Jacobian of `output` by backward passes, whether two runs agree, and whether sizes and dtypes are right.
+
+    Args:
+        inputs: the inputs, a tensor or a tuple
+        nondet_tol: how far two runs may differ
+        grad_out: must be 1.0
+
+    >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    >>> from penlight.autograd.gradcheck import get_analytical_jacobian
+    >>> get_analytical_jacobian(x, 3 * x)[0][0]
+    tensor([[3., 0.],
+            [0., 3.]], dtype=torch.float64)
+    """
     _deprecated("get_analytical_jacobian")
     if grad_out != 1.0:
         raise ValueError(
@@ -238,8 +270,27 @@ def get_analytical_jacobian(inputs: Any, output: Tensor, nondet_tol: float = 0.0
 def get_numerical_jacobian_wrt_specific_input(
     fn: Any, input_idx: int, inputs: Any, outputs: Any, eps: float, input: Any = None, is_forward_ad: bool = False
 ) -> Any:
-    """The Jacobian by finite differences of each output with respect to one input."""
+    """The Jacobian by finite differences of each output with respect to one input.
+
+    Args:
+        fn: the function
+        input_idx: which input
+        inputs, outputs: those of the function
+        eps: the step of the differences
+        is_forward_ad: whether the Jacobian is compared with forward mode's
+
+    Returns:
+        a matrix for each output
+
+    >>> x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    >>> from penlight.autograd.gradcheck import get_numerical_jacobian_wrt_specific_input as check
+    >>> check(torch.square, 0, (x,), x.square(), 1e-6)[0].round()
+    tensor([[2.]], dtype=torch.float64)
+    """
     target = inputs[input_idx] if input is None else input
     if not target.requires_grad:
         raise AssertionError("Expected input to have requires_grad=True")
     return _gradcheck_jacobians.numerical_jacobian(fn, as_tuple(inputs), as_tuple(outputs), target, eps, is_forward_ad)
+
+
+_explain(globals())

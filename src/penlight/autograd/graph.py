@@ -350,4 +350,4 @@ def set_override_stale_capture_stream(enabled: bool) -> None:
     """
 
 
-_explain(globals())
+_explain({name: globals()[name] for name in __all__})

@@ -83,6 +83,7 @@ class RemovableHandle:
         self.extra_dict_ref = tuple(_weak(d) for d in extra)
 
     def remove(self) -> None:
+        """Take the hook away."""
         for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = ref()
             if hooks is not None:
@@ -198,6 +199,7 @@ class Node:
 
     @property
     def requires_grad(self) -> bool:
+        """Always True."""
         return True
 
     def _sequence_nr(self) -> int:

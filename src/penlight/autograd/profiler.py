@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
+from .._common.arguments import explain as _explain
 from .._common.docstrings import example
 from .._common.user_warnings import is_ours
 from ..ops.machinery.aten import aten_name
@@ -375,6 +376,7 @@ class EnforceUnique:
         self.seen: set[Any] = set()
 
     def see(self, *key: Any) -> None:
+        """Note a name; one that was seen before is refused."""
         if key in self.seen:
             raise RuntimeError("duplicate key: " + str(key))
         self.seen.add(key)
@@ -395,18 +397,25 @@ class KinetoStepTracker:
 
     @classmethod
     def init_step_count(cls, requester: str) -> None:
+        """Begin a counter."""
         cls._step_dict[requester] = cls._current_step
 
     @classmethod
     def erase_step_count(cls, requester: str) -> bool:
+        """Forget a counter."""
         return cls._step_dict.pop(requester, None) is not None
 
     @classmethod
     def increment_step(cls, requester: str) -> int:
+        """Count a step."""
         cls._step_dict[requester] = cls._step_dict.get(requester, cls._current_step) + 1
         cls._current_step = max(cls._current_step, *cls._step_dict.values())
         return cls._current_step
 
     @classmethod
     def current_step(cls) -> int:
+        """The number of the step."""
         return cls._current_step
+
+
+_explain(globals())

@@ -9,11 +9,22 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
 
+from .._common.arguments import explain as _explain
 from .._common.docstrings import example
 from ..tensor import Tensor
 
 MEMORY_EVENT_NAME = "[memory]"
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
+
+__all__ = [
+    "EventList",
+    "FormattedTimesMixin",
+    "FunctionEvent",
+    "FunctionEventAvg",
+    "Interval",
+    "Kernel",
+    "MemRecordsAcc",
+]
 
 
 @example("torch.profiler.DeviceType.CPU", "<DeviceType.CPU: 0>")
@@ -54,17 +65,28 @@ class ProfilerState(Enum):
 
 
 class Interval:
-    """From `start` to `end`, in microseconds since the profile began."""
+    """From `start` to `end`, in microseconds since the profile began.
+
+    >>> torch.autograd.profiler_util.Interval(1.0, 3.0).elapsed_us()
+    2.0
+    """
 
     def __init__(self, start: float, end: float) -> None:
         self.start, self.end = start, end
 
     def elapsed_us(self) -> float:
+        """The length in microseconds."""
         return self.end - self.start
 
 
 class Kernel(NamedTuple):
-    """A kernel on a device; the CPU has none."""
+    """A kernel on a device; the CPU has none.
+
+    `duration` is in microseconds.
+
+    >>> torch.autograd.profiler_util.Kernel("copy", device=0, duration=3).duration
+    3
+    """
 
     name: str
     device: int
@@ -109,7 +131,13 @@ def format_memory(nbytes: int) -> str:
 
 
 class FormattedTimesMixin:
-    """Shared by single events and averages: times as floats and as text. The CPU is the only device."""
+    """Shared by single events and averages: times as floats and as text. The CPU is the only device.
+
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     _ = torch.ones(2) + 1
+    >>> isinstance(prof.function_events[0], torch.autograd.profiler_util.FormattedTimesMixin)
+    True
+    """
 
     count: int
     cpu_time_total: float
@@ -125,18 +153,22 @@ class FormattedTimesMixin:
 
     @property
     def cpu_time(self) -> float:
+        """The mean time of an event, in microseconds."""
         return 0.0 if self.count == 0 else self.cpu_time_total / self.count
 
     @property
     def cpu_time_str(self) -> str:
+        """The mean time of an event, with its unit."""
         return format_time(self.cpu_time)
 
     @property
     def cpu_time_total_str(self) -> str:
+        """The time of all, with its unit."""
         return format_time(self.cpu_time_total)
 
     @property
     def self_cpu_time_total_str(self) -> str:
+        """The time of all without what they called, with its unit."""
         return format_time(self.self_cpu_time_total)
 
     @property
@@ -182,18 +214,22 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def key(self) -> str:
+        """The name."""
         return self.name
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
+        """The time from start to end, in microseconds."""
         return self.time_range.elapsed_us()
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
+        """The time without what it called, in microseconds."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
     def cpu_memory_usage(self) -> int:
+        """The bytes that were allocated, less those that were freed."""
         return self.self_cpu_memory_usage + sum(child.cpu_memory_usage for child in self.cpu_children)
 
     def __repr__(self) -> str:
@@ -207,7 +243,13 @@ class FunctionEvent(FormattedTimesMixin):
 
 
 class FunctionEventAvg(FormattedTimesMixin):
-    """The sum of all events of one name."""
+    """The sum of all events of one name.
+
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     _ = torch.ones(2) + 1 + 1
+    >>> [(event.key, event.count) for event in prof.key_averages() if event.key == "aten::add"]
+    [('aten::add', 2)]
+    """
 
     def __init__(self) -> None:
         self.key: str | None = None
@@ -268,6 +310,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
+        """The time of all events without what they called, in microseconds."""
         return sum(event.self_cpu_time_total for event in self)  # type: ignore[no-any-return]
 
     def key_averages(
@@ -331,6 +374,7 @@ class EventList(list[Any]):
             json.dump({"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": rows}, file)
 
     def supported_export_stacks_metrics(self) -> list[str]:
+        """What `export_stacks` can count."""
         return ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 
     def export_stacks(self, path: str, metric: str) -> None:
@@ -459,3 +503,6 @@ def count(name: str, arguments: Any, result: Tensor) -> int:
         weight = tensors[1]
         return 2 * result.numel() * (weight.numel() // max(weight.shape[0], 1))
     return 0
+
+
+_explain(globals())

@@ -42,6 +42,7 @@ class _Switch(_Decorator):
         self._flag.set(self.prev)
 
     def clone(self) -> Any:
+        """Another one with the same settings."""
         return type(self)(self.mode)
 
 

@@ -14,7 +14,11 @@ __all__ = ["Variable", "VariableMeta"]
 
 
 class VariableMeta(type):
-    """Every tensor is a Variable."""
+    """Every tensor is a Variable.
+
+    >>> isinstance(torch.ones(1), torch.autograd.Variable)
+    True
+    """
 
     def __instancecheck__(cls, other: Any) -> bool:
         return isinstance(other, Tensor)

@@ -9,11 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from penlight._common.arguments import explain as _explain
 from penlight._common.user_warnings import warn_user
 
 
 def get_cpu_capability() -> str:
-    """The widest vector instructions that NumPy found: AVX512, AVX2 or DEFAULT."""
+    """The widest vector instructions that NumPy found: AVX512, AVX2 or DEFAULT.
+
+    Returns:
+        a string
+
+    >>> torch.backends.cpu.get_cpu_capability() in ("AVX512", "AVX2", "DEFAULT")
+    True
+    """
     from numpy._core._multiarray_umath import __cpu_features__ as features  # type: ignore[import-not-found]
 
     if features.get("AVX512F"):
@@ -22,13 +30,22 @@ def get_cpu_capability() -> str:
 
 
 def mkl_is_available() -> bool:
-    """Whether NumPy was built on MKL."""
+    """Whether NumPy was built on MKL.
+
+    >>> isinstance(torch.backends.mkl.is_available(), bool)
+    True
+    """
     config: Any = np.show_config(mode="dicts")
     return "mkl" in str(config.get("Build Dependencies", {}).get("blas", {}).get("name", "")).lower()
 
 
 class verbose(nullcontext[None]):
-    """A context for MKL's verbose mode; without effect."""
+    """A context for MKL's verbose mode; without effect.
+
+    `enable` is accepted.
+
+    >>> with torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON): pass
+    """
 
     __module__ = "penlight.backends.mkl"
 
@@ -38,7 +55,14 @@ class verbose(nullcontext[None]):
 
 
 class SDPAParams(NamedTuple):
-    """The arguments of `scaled_dot_product_attention`, for queries about CUDA's kernels."""
+    """The arguments of `scaled_dot_product_attention`, for queries about CUDA's kernels.
+
+    `query`, `key`, `value`, `attn_mask`, `dropout`, `is_causal` and `enable_gqa` are those of the function.
+
+    >>> x = torch.ones(1, 1, 2, 4)
+    >>> torch.backends.cuda.SDPAParams(x, x, x, None, 0.0, True, False).is_causal
+    True
+    """
 
     query: Any
     key: Any
@@ -55,7 +79,17 @@ SDPAParams.__module__ = "penlight.backends.cuda"
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Any:
-    """Deprecated: `torch.nn.attention.sdpa_kernel`. Penlight has one implementation of attention."""
+    """Deprecated: `torch.nn.attention.sdpa_kernel`. Penlight has one implementation of attention.
+
+    Args:
+        enable_flash, enable_math, enable_mem_efficient, enable_cudnn: what the questions answer inside; without effect
+
+    Returns:
+        a context manager
+
+    >>> with torch.backends.cuda.sdp_kernel(enable_math=False): torch.backends.cuda.math_sdp_enabled()
+    False
+    """
     warn_user(
         "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
         "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
@@ -75,3 +109,6 @@ def _sdp_region(**wanted: bool) -> Iterator[None]:
     finally:
         for kind, enabled in before.items():
             getattr(cuda, f"enable_{kind}_sdp")(enabled)
+
+
+_explain(globals())

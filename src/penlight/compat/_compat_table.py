@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from penlight import dtypes
+from penlight._common.docstrings import constant, documented
 from penlight._common.user_warnings import warn_user
 from penlight._refused import missing, refuse, refused_class, refused_function
 
@@ -36,7 +37,17 @@ class Row(NamedTuple):
 
 
 def parse_args(*arg_descriptors: str) -> Any:
-    """Accepted as a decorator: nothing is exported."""
+    """Accepted as a decorator: nothing is exported.
+
+    Args:
+        arg_descriptors: accepted and ignored
+
+    Returns:
+        the decorator
+
+    >>> torch.onnx.symbolic_helper.parse_args("v")(abs) is abs
+    True
+    """
     return lambda function: function
 
 
@@ -51,12 +62,32 @@ def optimize(*args: Any, **kwargs: Any) -> Any:
 
 
 def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
-    """The directories of headers: none."""
+    """The directories of headers: none.
+
+    Args:
+        device_type, torch_include_dirs: accepted and ignored
+
+    Returns:
+        an empty list
+
+    >>> torch.utils.cpp_extension.include_paths()
+    []
+    """
     return []
 
 
 def nccl_is_available(tensors: Any) -> bool:
-    """False, with PyTorch's warning."""
+    """Always False, with PyTorch's warning.
+
+    Args:
+        tensors: accepted and ignored
+
+    Returns:
+        False
+
+    >>> torch.cuda.nccl.is_available([])
+    False
+    """
     warn_user(_NO_NCCL)
     return False
 
@@ -70,12 +101,24 @@ def renamed_memory(old: str, new: str) -> Callable[..., int]:
 
     bytes.__name__ = bytes.__qualname__ = old
     bytes.__doc__ = f"The old name of `{new}`."
-    return bytes
+    return constant("cuda", bytes, 0)
 
 
 @contextmanager
 def nvtx_range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """Refused when it is entered."""
+    """Refused when it is entered.
+
+    Args:
+        msg: the name of the region
+
+    Returns:
+        a context manager
+
+    >>> with torch.cuda.nvtx.range("forward"): pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: NVTX functions not installed...
+    """
     raise RuntimeError(_NO_NVTX)
     yield
 
@@ -667,9 +710,10 @@ def _written(module: str, signature: str, result: str, doc: str, **names: Any) -
 
 def _function(module: str, signature: str, value: Any) -> Any:
     """Create a function with this signature that returns a constant."""
-    result = "(int(seed), value)[1]" if signature.endswith("(seed)") else "copy(value)"
-    doc = f"{value}, always." if value is not None else "Accepted and without effect."
-    return _written(module, signature, result, doc, value=value, copy=copy)
+    result = "(int(seed), _value)[1]" if signature.endswith("(seed)") else "_copy(_value)"  # `value` may be an argument
+    doc = "Always the same." if value is not None else "Accepted and without effect."
+    made = _written(module, signature, result, doc, _value=value, _copy=copy)
+    return constant(module.removeprefix("penlight."), made, value)
 
 
 def _stored(module: str, pair: str, value: Any) -> tuple[Any, Any]:
@@ -677,9 +721,20 @@ def _stored(module: str, pair: str, value: Any) -> tuple[Any, Any]:
     read, write = pair.split()
     kept = [value]
     argument = write.partition("(")[2].removesuffix(")")
+    call = f">>> {module.replace('penlight', 'torch')}."
+    question = documented(
+        f"What was set; {value} at first.", "Returns:", "    True or False", "", f"{call}{read}()", str(value)
+    )
+    order = ("Args:", f"    {argument}: True or False", "", "Returns:", "    None", "")
     return (
-        _written(module, f"{read}()", "kept[0]", "What was set.", kept=kept),
-        _written(module, write, f"kept.__setitem__(0, bool({argument}))", "Accepted, and without effect.", kept=kept),
+        _written(module, f"{read}()", "kept[0]", question, kept=kept),
+        _written(
+            module,
+            write,
+            f"kept.__setitem__(0, bool({argument}))",
+            documented("Kept, and without effect.", *order, f"{call}{_name(write)}({value})"),
+            kept=kept,
+        ),
     )
 
 
@@ -689,4 +744,15 @@ def _flags(module: ModuleType, signature: str) -> Any:
     given = [argument.partition("=")[0].strip() for argument in arguments.split(",")]
     named = ", ".join(f"{argument.lstrip('_')}={argument}" for argument in given)
     act = getattr(_switches, name)
-    return _written(module.__name__, signature, f"act(values, {named})", act.__doc__, act=act, values=vars(module))
+    own, returned, call = (
+        module.__name__.replace("penlight", "torch"),
+        "the values before",
+        "before = {}.set_flags(_enabled={}.enabled)",
+    )
+    if name == "flags":
+        returned, call = "a context manager", "with {}.flags(enabled={}.enabled): pass"
+    doc = documented(
+        act.__doc__, "Args:", *(f"    {argument}: the new value; without effect" for argument in given), "",
+        "Returns:", f"    {returned}", "", f">>> {call.format(own, own)}",
+    )  # fmt: skip
+    return _written(module.__name__, signature, f"act(values, {named})", doc, act=act, values=vars(module))

@@ -140,6 +140,12 @@ def _shape(value: Any) -> Any:
 class FlopCounterMode(TorchDispatchMode):
     """Counts the multiplications and additions of matrix products and convolutions, by module.
 
+    Args:
+        mods: accepted and ignored
+        depth: how many levels of modules the table shows
+        display: print the table at the end
+        custom_mapping: functions that count for other operators
+
     >>> with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
     ...     y = torch.nn.Linear(4, 8)(torch.ones(3, 4))
     >>> counter.get_total_flops()

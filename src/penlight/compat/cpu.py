@@ -146,7 +146,7 @@ def stream(stream: Any) -> StreamContext:
     return StreamContext(stream)
 
 
-_explain({name: value for name, value in globals().items() if not isinstance(value, type)})
+_explain(globals())
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from penlight._common.docstrings import constant, documented, example
 from penlight._refused import RefusedType, missing, refused_class, refused_function
 from penlight.device import device as Device
 
@@ -109,6 +110,13 @@ def set_rng_state_all(new_states: Iterable[Any]) -> None:
     """Accepted and without effect."""
 
 
+for _answer in (is_available, device_count, is_initialized, is_bf16_supported, is_current_stream_capturing,
+                is_tf32_supported, get_arch_list, get_gencode_flags, seed, seed_all, get_rng_state_all):  # fmt: skip
+    constant("cuda", _answer, _answer())
+for _accepted in (manual_seed, manual_seed_all, set_rng_state, set_rng_state_all):
+    constant("cuda", _accepted)
+
+
 # ----- Devices --------------------------------------------------------------------------------------------------------
 
 
@@ -130,14 +138,27 @@ def _index_of(device: Any, optional: bool = False) -> int:
     raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
 
 
+@example("torch.cuda.set_device(-1)")
 def set_device(device: Any) -> None:
-    """Refused for every GPU; a negative index is ignored, as in PyTorch."""
+    """Refused for every GPU; a negative index is ignored, as in PyTorch.
+
+    Args:
+        device: an index, or a device of type "cuda" with one.
+
+    Returns:
+        None
+    """
     if _index_of(device) >= 0:
         _refuse()
 
 
+@example("with torch.cuda.device(-1): pass")
 class device:
-    """The context manager that selects a GPU; entering it raises, except for a negative index."""
+    """The context manager that selects a GPU; entering it raises, except for a negative index.
+
+    Args:
+        device: an index, or a device of type "cuda" with one.
+    """
 
     def __init__(self, device: Any) -> None:
         self.idx = _index_of(device, optional=True)
@@ -151,8 +172,13 @@ class device:
         pass
 
 
+@example("with torch.cuda.device_of(torch.ones(1)): pass")
 class device_of(device):
-    """The context manager that selects the GPU of a tensor: none, for a tensor on the CPU."""
+    """The context manager that selects the GPU of a tensor: none, for a tensor on the CPU.
+
+    Args:
+        obj: a tensor.
+    """
 
     def __init__(self, obj: Any) -> None:
         super().__init__(obj.get_device() if obj.is_cuda else -1)
@@ -164,7 +190,13 @@ _NO_STREAMS = _HINT.replace(":", ", one operation after the other:", 1)
 
 
 class Stream:
-    """A stream of work on a GPU; constructing one raises."""
+    """A stream of work on a GPU; constructing one raises.
+
+    >>> torch.cuda.Stream()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: torch.cuda.Stream requires...
+    """
 
     __module__ = "penlight.cuda.streams"
 
@@ -173,13 +205,25 @@ class Stream:
 
 
 class ExternalStream(Stream):
-    """A stream created by another library; constructing one raises."""
+    """A stream created by another library; constructing one raises.
+
+    >>> torch.cuda.ExternalStream()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: torch.cuda.ExternalStream requires...
+    """
 
     __module__ = "penlight.cuda.streams"
 
 
 class Event:
-    """An event of a stream; constructing one raises. Use `time.perf_counter()` to measure time."""
+    """An event of a stream; constructing one raises. Use `time.perf_counter()` to measure time.
+
+    >>> torch.cuda.Event()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Tried to instantiate...
+    """
 
     __module__ = "penlight.cuda.streams"
 
@@ -189,25 +233,36 @@ class Event:
         )
 
 
+@example("with torch.cuda.StreamContext(None): pass")
 class StreamContext(_StreamContext):
-    """`with torch.cuda.stream(None)`: without effect."""
+    """`with torch.cuda.stream(None)`: without effect. `stream` is accepted."""
 
 
+@example("with torch.cuda.stream(None): pass")
 def stream(stream: Any) -> StreamContext:
-    """Without effect: there is no stream to select."""
+    """Without effect: there is no stream to select.
+
+    Args:
+        stream: accepted and ignored.
+
+    Returns:
+        a context manager.
+    """
     return StreamContext(stream)
 
 
 # ----- Errors -----------------------------------------------------------------------------------------------------------
 
 
+@example("torch.cuda.CudaError(2)", "CudaError('CUDA error 2')")
 class CudaError(RuntimeError):
-    """An error that a CUDA function returned."""
+    """An error that a CUDA function returned. `code` is its number."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"CUDA error {code}")
 
 
+@example("issubclass(torch.cuda.DeferredCudaCallError, Exception)", "True")
 class DeferredCudaCallError(Exception):
     """An error in a call that was deferred until CUDA's initialisation."""
 
@@ -255,9 +310,11 @@ class _LegacyType(RefusedType):
         return False
 
 
-def legacy_type(module: str, name: str) -> type:
+def _legacy_type(module: str, name: str) -> type:
     """A GPU tensor type, by its legacy name."""
-    return _LegacyType(name, (), {"__module__": module, "__doc__": "A tensor type of the GPU, which is not here."})
+    call = f">>> isinstance(torch.ones(1), {module.replace('penlight', 'torch')}.{name})"
+    doc = documented("A tensor type of the GPU, which is not here.", call, "False")
+    return _LegacyType(name, (), {"__module__": module, "__doc__": doc, "_refusal": f"{_WORDS}. {_HINT}"})
 
 
 def _part(name: str) -> Any:
@@ -275,7 +332,7 @@ class _Refused(ModuleType):
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if name.endswith("Tensor"):
-            made: Any = legacy_type(self.__name__, name)
+            made: Any = _legacy_type(self.__name__, name)
         else:
             made = refused_function(
                 f"{self.__name__.removeprefix('penlight.')}.{name}", f"{_WORDS}. {_HINT}", AssertionError
@@ -290,20 +347,22 @@ _memory = _part("memory")
 globals().update({_name: getattr(_memory, _name) for _name in _memory.__all__})
 
 
+def __dir__() -> list[str]:
+    types = (f"{name}{kind}" for name in _TYPES for kind in ("Tensor", "Storage"))
+    public = (name for name in _REFUSED.split() if name[0] != "_")
+    return sorted({*globals(), *_MODULES, *_REFUSED_CLASSES, *public, *types})
+
+
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _part(name)
     made: Any
     if name in _REFUSED.split():
-
-        def made(*args: Any, **kwargs: Any) -> Any:
-            _refuse()
-
-        made.__name__ = made.__qualname__ = name
+        made = refused_function(f"cuda.{name}", f"{_WORDS}. {_HINT}", AssertionError)
     elif name in _REFUSED_CLASSES:
         made = refused_class(f"cuda.{name}", f"{_WORDS}. {_HINT}")
     elif name.removesuffix("Tensor") in _TYPES or name.removesuffix("Storage") in _TYPES:
-        made = legacy_type(__name__, name)
+        made = _legacy_type(__name__, name)
     else:
         raise missing(__name__, name)
     globals()[name] = made

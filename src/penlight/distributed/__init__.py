@@ -133,7 +133,18 @@ __getattr__ = refuse(__name__, _WHY, _INSTEAD, _PROVIDED, files=("run",))
 
 
 def _decorate(function: Any) -> Any:
-    """Return the function unchanged: for decorators of features that Penlight does not have."""
+    """Return the function unchanged: for decorators of features that Penlight does not have.
+
+    Args:
+        function: the function
+
+    Returns:
+        the function
+
+    >>> from penlight.distributed.elastic.multiprocessing.errors import record
+    >>> record(abs) is abs
+    True
+    """
     return function
 
 
@@ -144,7 +155,6 @@ def _fill_modules() -> None:
         return sys.modules[f"{__name__}.{name}"]
 
     module("distributed_c10d")._pg_map = {}
-    module("rpc").is_available = lambda: False
     module("rpc.api")._require_initialized = _decorate
     module("rpc.api").UNSET_RPC_TIMEOUT = -1.0
     module("elastic.multiprocessing.errors").record = _decorate

@@ -18,6 +18,7 @@ import penlight
 from penlight.serialization import load as load_file, save as save_file
 from penlight.tensor import Tensor
 
+from .._common.arguments import explain as _explain
 from ._collectives import barrier
 from ._group import Group, groups, is_initialized
 from ._objects import all_gather_object
@@ -51,14 +52,36 @@ def _ranks(process_group: Group, no_dist: bool) -> tuple[Group, int, int]:
 
 
 class FileSystemWriter:
-    """The folder that `save` writes to."""
+    """The folder that `save` writes to.
+
+    `path` is the folder; other options are accepted.
+
+    >>> import tempfile, penlight.distributed.checkpoint as checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint.save({"x": torch.ones(2)}, storage_writer=checkpoint.FileSystemWriter(folder))
+    ...     found = {"x": torch.zeros(2)}
+    ...     checkpoint.load(found, storage_reader=checkpoint.FileSystemReader(folder))
+    >>> found
+    {'x': tensor([1., 1.])}
+    """
 
     def __init__(self, path: Any, **options: Any) -> None:
         self.path = os.fspath(path)
 
 
 class FileSystemReader:
-    """The folder that `load` reads from."""
+    """The folder that `load` reads from.
+
+    `path` is the folder; other options are accepted.
+
+    >>> import tempfile, penlight.distributed.checkpoint as checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint.save({"x": torch.ones(2)}, storage_writer=checkpoint.FileSystemWriter(folder))
+    ...     found = {"x": torch.zeros(2)}
+    ...     checkpoint.load(found, storage_reader=checkpoint.FileSystemReader(folder))
+    >>> found
+    {'x': tensor([1., 1.])}
+    """
 
     def __init__(self, path: Any, **options: Any) -> None:
         self.path = os.fspath(path)
@@ -81,6 +104,7 @@ def save(
         checkpoint_id: the folder; alternatively pass a `storage_writer`.
         process_group: the ranks; all, if it is not given.
         no_dist: write everything from this process.
+        planner, use_collectives: accepted and ignored.
 
     >>> import tempfile, penlight as torch, penlight.distributed.checkpoint as checkpoint
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +152,15 @@ def load(
         state_dict: as for `save`. Its tensors are overwritten in place, other values replaced; modules and optimisers
             load their states.
         checkpoint_id: the folder; alternatively pass a `storage_reader`.
-        process_group, no_dist: accepted; each rank reads what it needs.
+        process_group, no_dist, planner: accepted; each rank reads what it needs.
+
+    >>> import tempfile, penlight.distributed.checkpoint as checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint.save({"x": torch.ones(2)}, storage_writer=checkpoint.FileSystemWriter(folder))
+    ...     found = {"x": torch.zeros(2)}
+    ...     checkpoint.load(found, storage_reader=checkpoint.FileSystemReader(folder))
+    >>> found
+    {'x': tensor([1., 1.])}
     """
     folder = _folder(checkpoint_id, storage_reader)
     where: dict[str, str] = load_file(os.path.join(folder, METADATA))
@@ -164,3 +196,6 @@ def _filled(value: Any, found: dict[str, Any], path: tuple[str, ...] = ()) -> An
             value.copy_(new)
         return value
     return new
+
+
+_explain(globals())

@@ -12,6 +12,7 @@ import penlight
 from penlight.futures import Future
 from penlight.tensor import Tensor
 
+from .._common.arguments import explain as _explain
 from ._collectives import all_reduce
 from ._group import Group, groups
 from ._reducer import GradBucket
@@ -29,7 +30,17 @@ def _averaged(group: Group, tensor: Tensor) -> Future[Tensor]:
 
 
 def allreduce_hook(process_group: Group, bucket: GradBucket) -> Future[Tensor]:
-    """Average the gradients, as without a hook."""
+    """Average the gradients, as without a hook.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> from penlight.distributed.algorithms.ddp_comm_hooks import default_hooks
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    >>> model.register_comm_hook(None, default_hooks.allreduce_hook)
+    >>> model(torch.ones(1, 2)).sum().backward(); model.module.weight.grad
+    tensor([[1., 1.]])
+    >>> dist.destroy_process_group()
+    """
     return _averaged(process_group, bucket.buffer())
 
 
@@ -45,22 +56,62 @@ def _compressing(dtype: Any, hook: Hook) -> Hook:
 
 
 def fp16_compress_hook(process_group: Group, bucket: GradBucket) -> Future[Tensor]:
-    """Average the gradients in float16: half as many bytes."""
+    """Average the gradients in float16: half as many bytes.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> from penlight.distributed.algorithms.ddp_comm_hooks import default_hooks
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    >>> model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    >>> model(torch.ones(1, 2)).sum().backward(); model.module.weight.grad
+    tensor([[1., 1.]])
+    >>> dist.destroy_process_group()
+    """
     return _compressing(penlight.float16, allreduce_hook)(process_group, bucket)
 
 
 def bf16_compress_hook(process_group: Group, bucket: GradBucket) -> Future[Tensor]:
-    """Average the gradients in bfloat16: half as many bytes."""
+    """Average the gradients in bfloat16: half as many bytes.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> from penlight.distributed.algorithms.ddp_comm_hooks import default_hooks
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    >>> model.register_comm_hook(None, default_hooks.bf16_compress_hook)
+    >>> model(torch.ones(1, 2)).sum().backward(); model.module.weight.grad
+    tensor([[1., 1.]])
+    >>> dist.destroy_process_group()
+    """
     return _compressing(penlight.bfloat16, allreduce_hook)(process_group, bucket)
 
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
-    """A hook that runs another one on gradients in float16."""
+    """A hook that runs another one on gradients in float16.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> from penlight.distributed.algorithms.ddp_comm_hooks import default_hooks
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    >>> model.register_comm_hook(None, default_hooks.fp16_compress_wrapper(default_hooks.allreduce_hook))
+    >>> model(torch.ones(1, 2)).sum().backward(); model.module.weight.grad
+    tensor([[1., 1.]])
+    >>> dist.destroy_process_group()
+    """
     return _compressing(penlight.float16, hook)
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
-    """A hook that runs another one on gradients in bfloat16."""
+    """A hook that runs another one on gradients in bfloat16.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> from penlight.distributed.algorithms.ddp_comm_hooks import default_hooks
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    >>> model.register_comm_hook(None, default_hooks.bf16_compress_wrapper(default_hooks.allreduce_hook))
+    >>> model(torch.ones(1, 2)).sum().backward(); model.module.weight.grad
+    tensor([[1., 1.]])
+    >>> dist.destroy_process_group()
+    """
     return _compressing(penlight.bfloat16, hook)
 
 
@@ -75,6 +126,10 @@ class PostLocalSGDState:
         subgroup: the ranks that average gradients later, such as those of one machine; none, if it is None.
         start_localSGD_iter: the iteration from which only the subgroup averages gradients.
         post_local_gradient_allreduce: whether the subgroup averages gradients from then on.
+
+    >>> from penlight.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import PostLocalSGDState
+    >>> PostLocalSGDState(process_group=None, subgroup=None, start_localSGD_iter=100).iter
+    0
     """
 
     def __init__(
@@ -95,6 +150,14 @@ def post_localSGD_hook(state: PostLocalSGDState, bucket: GradBucket) -> Future[T
     """Average gradients over all ranks at first, later over a subgroup only.
 
     From then on a `PeriodicModelAverager` averages the parameters of all ranks.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> from penlight.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import PostLocalSGDState, post_localSGD_hook
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    >>> model.register_comm_hook(PostLocalSGDState(None, None, start_localSGD_iter=100), post_localSGD_hook)
+    >>> model(torch.ones(1, 2)).sum().backward()
+    >>> dist.destroy_process_group()
     """
     local = state.iter >= state.start_localSGD_iter
     state.maybe_increase_iter(bucket)
@@ -108,7 +171,12 @@ def post_localSGD_hook(state: PostLocalSGDState, bucket: GradBucket) -> Future[T
 
 
 class ModelAverager:
-    """Averages parameters over ranks at intervals; the base class of `PeriodicModelAverager`."""
+    """Averages parameters over ranks at intervals; the base class of `PeriodicModelAverager`.
+
+    >>> from penlight.distributed.algorithms.model_averaging.averagers import ModelAverager, PeriodicModelAverager
+    >>> issubclass(PeriodicModelAverager, ModelAverager)
+    True
+    """
 
     def __init__(self, process_group: Group = None) -> None:
         self.process_group = groups.find(process_group)
@@ -126,6 +194,14 @@ class PeriodicModelAverager(ModelAverager):
         period: the number of steps between averages.
         warmup_steps: the number of steps before the first average.
         process_group: the ranks; all, if it is not given.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> from penlight.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
+    >>> averager = PeriodicModelAverager(period=4, warmup_steps=100)
+    >>> averager.average_parameters(torch.nn.Linear(2, 1).parameters()); averager.step
+    1
+    >>> dist.destroy_process_group()
     """
 
     def __init__(self, period: int, warmup_steps: int = 0, process_group: Group = None) -> None:
@@ -157,6 +233,14 @@ class PostLocalSGDOptimizer(penlight.optim.Optimizer):
     Args:
         optim: the optimiser.
         averager: averages the parameters after a step.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> from penlight.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
+    >>> from penlight.distributed.optim import PostLocalSGDOptimizer
+    >>> inner = torch.optim.SGD(torch.nn.Linear(2, 1).parameters(), lr=0.1)
+    >>> PostLocalSGDOptimizer(inner, PeriodicModelAverager(4)).step()
+    >>> dist.destroy_process_group()
     """
 
     def __init__(self, optim: penlight.optim.Optimizer, averager: ModelAverager) -> None:
@@ -193,3 +277,6 @@ class PostLocalSGDOptimizer(penlight.optim.Optimizer):
     def add_param_group(self, param_group: Any) -> None:
         """That of the optimiser."""
         self.optim.add_param_group(param_group)
+
+
+_explain(globals())

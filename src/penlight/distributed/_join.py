@@ -9,13 +9,18 @@ from typing import Any
 import penlight
 from penlight._common.user_warnings import warn_user
 
+from .._common.arguments import explain as _explain
 from ._arguments import ReduceOp
 from ._collectives import all_reduce
 from ._group import ProcessGroup
 
 
 class JoinHook:
-    """Callbacks for a rank without inputs: `main_hook` in each iteration of the others, `post_hook` when all have ended."""
+    """Callbacks for a rank without inputs: `main_hook` in each iteration of the others, `post_hook` when all have ended.
+
+    >>> from penlight.distributed.algorithms.join import JoinHook
+    >>> JoinHook().main_hook()
+    """
 
     def main_hook(self) -> None:
         """Take part in the collectives of one iteration."""
@@ -26,7 +31,12 @@ class JoinHook:
 
 class Joinable(ABC):
     """Base class of objects whose iterations run collectives, such as DistributedDataParallel. A subclass implements
-    `join_hook`, `join_device` and `join_process_group`."""
+    `join_hook`, `join_device` and `join_process_group`.
+
+    >>> from penlight.distributed.algorithms.join import Joinable
+    >>> issubclass(torch.nn.parallel.DistributedDataParallel, Joinable)
+    True
+    """
 
     @classmethod
     def __subclasshook__(cls, other: type) -> Any:
@@ -55,6 +65,14 @@ class Join:
         enable: False if all ranks have equally many inputs: then nothing is done.
         throw_on_early_termination: whether to raise on all ranks when the first one has no inputs left.
         kwargs: passed to `join_hook` of each.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> from penlight.distributed.algorithms.join import Join
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    >>> with Join([model]):
+    ...     model(torch.ones(1, 2)).sum().backward()
+    >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -117,3 +135,6 @@ class Join:
         if context._throw and active < context._group.size():
             raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
         joinable._active_ranks = active
+
+
+_explain(globals())

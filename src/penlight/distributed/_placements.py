@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Placement:
-    """Base class: the part of a tensor that each process would hold."""
+    """Base class: the part of a tensor that each process would hold.
+
+    >>> torch.distributed.tensor.Placement().is_shard()
+    False
+    """
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether each process holds a slice, along this dimension if one is given."""
@@ -58,7 +62,11 @@ class _StridedShard(Placement):
 
 @dataclass(frozen=True)
 class Replicate(Placement):
-    """Each process holds the full tensor."""
+    """Each process holds the full tensor.
+
+    >>> torch.distributed.tensor.Replicate().is_replicate()
+    True
+    """
 
     def __str__(self) -> str:
         return "R"
@@ -69,7 +77,11 @@ class Replicate(Placement):
 
 @dataclass(frozen=True)
 class Partial(Placement):
-    """The tensor is the reduction, by `reduce_op`, of the processes' tensors."""
+    """The tensor is the reduction, by `reduce_op`, of the processes' tensors.
+
+    >>> torch.distributed.tensor.Partial("sum")
+    Partial(sum)
+    """
 
     reduce_op: str = "sum"
 

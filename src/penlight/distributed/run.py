@@ -18,11 +18,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from penlight._common.arguments import explain as _explain
+
+__all__ = ["get_args_parser", "main"]
+
 GRACE = 10.0  # seconds that a rank has to end after SIGTERM
 
 
 def get_args_parser() -> argparse.ArgumentParser:
-    """The parser of the command-line options."""
+    """The parser of the command-line options.
+
+    Returns:
+        an `argparse.ArgumentParser`
+
+    >>> torch.distributed.run.get_args_parser().parse_args(["--standalone", "train.py"]).standalone
+    True
+    """
     parser = argparse.ArgumentParser(
         prog="penlight launch", description="Run a program, written for PyTorch or Penlight, in several processes.",
         allow_abbrev=False,
@@ -175,7 +186,14 @@ def reserved_port() -> Iterator[int]:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Start the ranks that the arguments request, wait for them, and return the exit code."""
+    """Start the ranks that the arguments request, wait for them, and return the exit code.
+
+    Args:
+        args: the command line, `sys.argv` if it is None
+
+    >>> torch.distributed.run.main(["--standalone", "--nproc-per-node=2", "-m", "platform"])  # doctest: +SKIP
+    0
+    """
     arguments = get_args_parser().parse_args(args)
 
     def ended(number: int, frame: Any) -> None:
@@ -192,3 +210,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+_explain(globals())

@@ -501,6 +501,11 @@ class LogitRelaxedBernoulli(_Binary):
     >>> from penlight.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
     >>> LogitRelaxedBernoulli(torch.tensor(1.0), 0.5).log_prob(torch.tensor(0.0))
     tensor(-1.3863)
+
+    Args:
+        temperature: how far from 0 and 1 the values are; 0 is a Bernoulli variable
+        probs, logits: one of the two
+        validate_args: whether to check the parameters
     """
 
     arg_constraints = _batched = Bernoulli.arg_constraints
@@ -556,6 +561,11 @@ class ExpRelaxedCategorical(_OverCategories):
     >>> from penlight.distributions.relaxed_categorical import ExpRelaxedCategorical
     >>> ExpRelaxedCategorical(torch.tensor(1.0), torch.ones(3)).event_shape
     torch.Size([3])
+
+    Args:
+        temperature: how far from one-hot the vectors are
+        probs, logits: one of the two
+        validate_args: whether to check the parameters
     """
 
     support = constraints.real_vector

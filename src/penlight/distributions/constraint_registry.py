@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from .._common.arguments import explain as _explain
 from . import constraints, transforms
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
@@ -81,3 +82,6 @@ for _registry, _table in ((biject_to, _BOTH + _BIJECT), (transform_to, _BOTH + _
     for _kinds, _make in _table:
         for _kind in _kinds:
             _registry.register(_kind, partial(_make, _registry))
+
+
+_explain(globals())

@@ -15,6 +15,7 @@ from typing import Any
 
 import penlight
 
+from .._common.arguments import explain as _explain
 from .._common.docstrings import example
 from ..tensor import Tensor
 from .utils import method
@@ -520,3 +521,6 @@ stack = _Stack
 symmetric = _Symmetric()
 unit_interval = _Interval(0.0, 1.0)
 real_vector = independent(real, 1)
+
+
+_explain(globals())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import penlight
 
+from .._common.arguments import explain as _explain
 from .._common.docstrings import example
 from ..tensor import Tensor
 
@@ -131,7 +132,7 @@ class lazy_property:
     """A property that is computed once, with gradients enabled, and then stored in the instance.
 
     >>> class Circle:
-    ...     @lazy_property
+    ...     @torch.distributions.utils.lazy_property
     ...     def area(self):
     ...         print("computing")
     ...         return 3.14
@@ -190,3 +191,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     mat = vec.new_zeros(vec.shape[:-1] + (n, n))
     mat[..., _lower_mask(n, diag)] = vec
     return mat
+
+
+_explain(globals())

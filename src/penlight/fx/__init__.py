@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from penlight._refused import refuse
 
+from .._common.arguments import explain as _explain
 from . import node as node
 from ._symbolic_trace import Tracer as Tracer, symbolic_trace as symbolic_trace, wrap as wrap
 from .graph import CodeGen as CodeGen, Graph as Graph
@@ -33,3 +34,6 @@ __getattr__ = refuse(
     "Change the nodes of torch.fx.symbolic_trace(module).graph.",
     files=("_symbolic_trace", "graph", "graph_module", "interpreter", "node", "proxy"),
 )
+
+
+_explain(globals())

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import penlight
 
+from .._common.arguments import explain as _explain
 from .node import Node, Target, _qualified_name, map_arg
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
@@ -29,14 +30,26 @@ _SYMBOLS = {
 
 
 class PythonCode(NamedTuple):
-    """The source of a graph, and the globals that it needs."""
+    """The source of a graph, and the globals that it needs.
+
+    `src` is the source.
+
+    >>> print(torch.fx.symbolic_trace(lambda x: x + 1).graph.python_code("self").src.strip())
+    def forward(self, x):
+        add = x + 1;  x = None
+        return add
+    """
 
     src: str
     globals: dict[str, Any]
 
 
 class CodeGen:
-    """The code generator of a graph; there is only this one."""
+    """The code generator of a graph; there is only this one.
+
+    >>> torch.fx.Graph()._codegen is not None
+    True
+    """
 
 
 class _Namespace:
@@ -451,3 +464,6 @@ class _Source:
         if callable(a) and hasattr(a, "__name__"):
             return self.function(a)
         return self.put(f"_{type(a).__name__}", a)
+
+
+_explain(globals())

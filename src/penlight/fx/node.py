@@ -8,6 +8,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import penlight
+from penlight._common.arguments import explain as _explain
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -26,6 +27,13 @@ def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
     >>> from penlight.fx.node import map_aggregate
     >>> map_aggregate((1, [2, {"a": 3}]), lambda x: 10 * x)
     (10, [20, {'a': 30}])
+
+    Args:
+        a: the nested values
+        fn: a function of one
+
+    Returns:
+        the same nesting, with the results
     """
     if isinstance(a, tuple):
         items = [map_aggregate(item, fn) for item in a]
@@ -40,7 +48,19 @@ def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
 
 
 def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
-    """Apply a function to every node in an argument."""
+    """Apply a function to every node in an argument.
+
+    Args:
+        a: the argument, of nested tuples, lists and dicts
+        fn: a function of a node
+
+    Returns:
+        the argument with the results in place of nodes
+
+    >>> graph = torch.fx.symbolic_trace(lambda x: x + 1).graph
+    >>> torch.fx.node.map_arg(list(graph.nodes)[1].args, lambda node: node.name)
+    ('x', 1)
+    """
     return map_aggregate(a, lambda item: fn(item) if isinstance(item, Node) else item)
 
 
@@ -51,6 +71,7 @@ class Node:
         op: `placeholder` (an input), `get_attr` (a parameter), `call_function`, `call_method`, `call_module`, or `output`.
         target: the function, or the name of the input, the method, the module or the attribute.
         args, kwargs: the arguments; a node among them represents its result.
+        return_type: an annotation of the result
 
     >>> graph = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1).graph
     >>> [node.name for node in graph.nodes]
@@ -240,3 +261,6 @@ def _module_of(func: Any) -> str:
             if module.startswith("penlight") and getattr(sys.modules.get(home, penlight), func.__name__, None) is func:
                 return home
     return str(module)
+
+
+_explain(globals())

@@ -14,6 +14,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 
+from .._common.arguments import explain as _explain
 from .graph import Graph
 from .node import Node, map_aggregate
 
@@ -21,11 +22,21 @@ __all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBa
 
 
 class TraceError(ValueError):
-    """Raised when a traced program depends on tensor values, which do not exist during tracing."""
+    """Raised when a traced program depends on tensor values, which do not exist during tracing.
+
+    >>> torch.fx.symbolic_trace(lambda x: 1 if x > 0 else 0)
+    Traceback (most recent call last):
+        ...
+    penlight.fx.proxy.TraceError: ...
+    """
 
 
 class TracerBase:
-    """Makes nodes, and proxies for them."""
+    """Makes nodes, and proxies for them.
+
+    >>> issubclass(torch.fx.Tracer, torch.fx.proxy.TracerBase)
+    True
+    """
 
     graph: Graph
     record_stack_traces = False
@@ -105,7 +116,12 @@ def _wanted(frame: FrameType) -> int:
 
 
 class GraphAppendingTracer(TracerBase):
-    """Appends nodes to a graph."""
+    """Appends nodes to a graph.
+
+    >>> graph = torch.fx.Graph()
+    >>> torch.fx.proxy.GraphAppendingTracer(graph).graph is graph
+    True
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -114,7 +130,17 @@ class GraphAppendingTracer(TracerBase):
 
 
 class Proxy:
-    """Represents the result of a node during tracing."""
+    """Represents the result of a node during tracing.
+
+    Args:
+        node: the node
+        tracer: makes the nodes of what is computed from it; None appends them to the graph
+
+    >>> graph = torch.fx.Graph()
+    >>> x = torch.fx.Proxy(graph.placeholder("x"))
+    >>> (x.relu() + 1).node.name, [node.name for node in graph.nodes]
+    ('add', ['x', 'relu', 'add'])
+    """
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.node = node
@@ -165,7 +191,17 @@ class Proxy:
 
 
 class Attribute(Proxy):
-    """An attribute of a proxy's value. It becomes a node when it is used other than by a call."""
+    """An attribute of a proxy's value. It becomes a node when it is used other than by a call.
+
+    Args:
+        root: the proxy
+        attr: the name of the attribute
+
+    >>> graph = torch.fx.Graph()
+    >>> x = torch.fx.Proxy(graph.placeholder("x"))
+    >>> x.shape.node.name
+    'getattr_1'
+    """
 
     def __init__(self, root: Proxy, attr: str) -> None:
         self.root, self.attr, self.tracer = root, attr, root.tracer
@@ -196,3 +232,6 @@ for _name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshi
     setattr(Proxy, f"__r{_name}__", _operator(_function, reflected=True))
 for _name in "eq ne lt le gt ge neg pos invert abs getitem".split():  # noqa: SIM905
     setattr(Proxy, f"__{_name}__", _operator(getattr(operator, f"__{_name}__")))
+
+
+_explain(globals())

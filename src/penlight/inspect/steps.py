@@ -41,14 +41,17 @@ class Step:
 
     @property
     def name(self) -> str:
+        """The name of the node."""
         return self.node.name().removeprefix("torch::autograd::")
 
     @property
     def line(self) -> Line | str | None:
+        """The line of the program that made the node, if it was watched."""
         return self.node.extra().get("line") or line_of(self.node) or None
 
     @property
     def leaf(self) -> Tensor | None:
+        """The leaf whose `.grad` is written, or None."""
         return self.node.variable if isinstance(self.node, AccumulateGrad) else None
 
     def __repr__(self) -> str:

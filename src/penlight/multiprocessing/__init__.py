@@ -7,6 +7,7 @@ shared.
 from __future__ import annotations
 
 import multiprocessing as _std
+from importlib import import_module
 from multiprocessing import *  # noqa: F403
 from typing import Any
 
@@ -69,6 +70,8 @@ def set_sharing_strategy(new_strategy: str) -> None:
 def __getattr__(name: str) -> Any:
     if hasattr(_std, name):
         return getattr(_std, name)
+    if name == "reductions":  # a row of the table
+        return import_module(f"{__name__}.{name}")
     raise missing(__name__, name)
 
 

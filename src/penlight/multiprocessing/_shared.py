@@ -127,6 +127,12 @@ def _attach(cls: type, handle: Any, layout: tuple[Any, ...], requires_grad: bool
 
 
 def init_reductions() -> None:
-    """Teach `multiprocessing` to send tensors."""
+    """Teach `multiprocessing` to send tensors.
+
+    Returns:
+        None
+
+    >>> torch.multiprocessing.reductions.init_reductions()
+    """
     for cls in (Tensor, _parameter.Parameter):
         reduction.ForkingPickler.register(cls, _reduce)

@@ -14,6 +14,7 @@ import weakref
 from multiprocessing import connection
 from typing import Any
 
+from .._common.arguments import explain as _explain
 from .._common.docstrings import example
 from .._common.user_warnings import warn_user
 
@@ -219,3 +220,6 @@ def spawn(
             FutureWarning,
         )
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")
+
+
+_explain(globals())

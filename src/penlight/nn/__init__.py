@@ -56,6 +56,12 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
 
     >>> factory_kwargs({"dtype": "float64"})
     {'dtype': 'float64'}
+
+    Args:
+        kwargs: the named arguments of the module
+
+    Returns:
+        a dict
     """
     if kwargs is None:
         return {}

@@ -13,6 +13,7 @@ from penlight.tensor import DISABLED, wrap
 from penlight.tensor.conjugates import Marked
 from penlight.tensor.printing import PARAMETER_TYPES
 
+from .._common.arguments import explain as _explain
 from ..kernels.lazy import lazy_import
 
 _meta = lazy_import(globals(), "_meta", "penlight._meta")
@@ -129,7 +130,11 @@ def _of_data(name: str) -> Any:
 
 
 class UninitializedTensorMixin:
-    """The common base of parameters and buffers without a shape."""
+    """The common base of parameters and buffers without a shape.
+
+    >>> isinstance(torch.nn.LazyLinear(3).weight, torch.nn.parameter.UninitializedTensorMixin)
+    True
+    """
 
     __slots__ = ()
 
@@ -203,11 +208,13 @@ class UninitializedTensorMixin:
             self.__class__ = kind
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+        """Accepted from another one without shape; otherwise refused until it has one."""
         if not is_lazy(src):
             self._array  # noqa: B018  (refuses)
         return self
 
     def share_memory_(self) -> Any:
+        """Refused: there is no memory yet."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
             "before calling `module.share_memory()`."
@@ -230,7 +237,7 @@ class UninitializedTensorMixin:
         return self.__class__, (self.requires_grad,)
 
 
-@example("is_lazy(torch.nn.LazyLinear(2).weight)", "True")
+@example("torch.nn.parameter.is_lazy(torch.nn.LazyLinear(2).weight)", "True")
 def is_lazy(param: Any) -> bool:
     """Whether a parameter or buffer still has no shape."""
     return isinstance(param, UninitializedTensorMixin)
@@ -267,3 +274,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
         made.persistent = persistent
         made._is_buffer = True
         return made
+
+
+_explain(globals())

@@ -16,6 +16,7 @@ from penlight._common.user_warnings import warn_user
 from penlight.autograd.modes import grad_mode
 from penlight.autograd.node import RemovableHandle
 
+from .._common.arguments import explain as _explain
 from ..kernels.lazy import lazy_import
 
 _utils = lazy_import(globals(), "_utils", "penlight._utils")
@@ -63,7 +64,14 @@ def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
 
 
 def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` after the step of every optimiser."""
+    """Call ``hook(optimizer, args, kwargs)`` after the step of every optimiser.
+
+    >>> from penlight.optim.optimizer import register_optimizer_step_post_hook
+    >>> handle = register_optimizer_step_post_hook(lambda optimizer, args, kwargs: print("stepped"))
+    >>> torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=0.1).step()
+    stepped
+    >>> handle.remove()
+    """
     return _register(_global_optimizer_post_hooks, hook)
 
 
@@ -493,3 +501,6 @@ class Optimizer:
         self.__setstate__({"state": state, "param_groups": saved_groups})
         for post_hook in self._optimizer_load_state_dict_post_hooks.values():
             post_hook(self)
+
+
+_explain(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from .._common.arguments import explain as _explain
 from .._common.user_warnings import warn_user
 from .._refused import refuse
 from .compressed import from_diagonals, reduced_product, sampled_addmm as sampled_addmm
@@ -83,15 +84,16 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def is_enabled() -> bool:
+        """Always True: sparse tensors are checked when they are made."""
         return True
 
     @staticmethod
     def enable() -> None:
-        pass
+        """Accepted: they are checked in any case."""
 
     @staticmethod
     def disable() -> None:
-        pass
+        """Accepted: they are checked in any case."""
 
     def __enter__(self) -> None:
         pass
@@ -133,3 +135,6 @@ __getattr__ = refuse(
     "Penlight has few functions of sparse tensors.",
     "Use torch.sparse_coo_tensor, torch.sparse_csr_tensor, or a dense tensor.",
 )
+
+
+_explain(globals())

@@ -6,6 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from .._common.arguments import explain as _explain
 from ..autograd.node import NO_EDGE, AccumulateGrad
 from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
@@ -57,3 +58,6 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("__") and find_spec(f"{__name__}.{name}") is not None:
         return import_module(f"{__name__}.{name}")
     raise _refused.missing(__name__, name)
+
+
+_explain(globals())

@@ -231,10 +231,12 @@ class DefaultDeviceType:
 
     @staticmethod
     def set_device_type(device: str = "cuda") -> None:
+        """Kept, and without effect."""
         DefaultDeviceType._default_device_type = device
 
     @staticmethod
     def get_device_type() -> str:
+        """What was set."""
         return DefaultDeviceType._default_device_type or "cpu"
 
 
@@ -251,4 +253,4 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
     """
 
 
-_explain(globals())
+_explain({name: globals()[name] for name in __all__})

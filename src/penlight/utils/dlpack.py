@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from penlight._common.arguments import explain as _explain
 from penlight.ops.storage_methods import from_dlpack as from_dlpack, to_dlpack as to_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
@@ -17,7 +18,7 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 class DLDeviceType(IntEnum):
     """The kinds of devices in DLPack.
 
-    >>> DLDeviceType.kDLCPU
+    >>> torch.utils.dlpack.DLDeviceType.kDLCPU
     <DLDeviceType.kDLCPU: 1>
     """
 
@@ -36,3 +37,6 @@ class DLDeviceType(IntEnum):
     kDLWebGPU = 15
     kDLHexagon = 16
     kDLMAIA = 17
+
+
+_explain({name: globals()[name] for name in __all__})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from penlight._common.user_warnings import warn_user
 
+from .._common.arguments import explain as _explain
 from ..autograd.node import RemovableHandle
 from ..autograd.views import edge_of
 
@@ -51,3 +52,6 @@ def __getattr__(name: str) -> Any:
 
         return BackwardHook
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_explain(globals())

@@ -6,12 +6,15 @@ import weakref
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
+from penlight._common.arguments import explain as _explain
+
 __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary"]
 
 
 class WeakIdRef(weakref.ref):
     """A weak reference that equals other references to the same object.
 
+    >>> from penlight.utils.weak import WeakIdRef
     >>> t = torch.ones(2)
     >>> WeakIdRef(t) == WeakIdRef(t)
     True
@@ -37,7 +40,7 @@ class TensorWeakRef:
     """A weak reference to a tensor; calling it returns the tensor, or None.
 
     >>> t = torch.ones(2)
-    >>> TensorWeakRef(t)() is t
+    >>> torch.utils.weak.TensorWeakRef(t)() is t
     True
     """
 
@@ -52,7 +55,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     """A mapping whose keys are compared by identity and not kept alive.
 
     >>> key = torch.ones(2)
-    >>> seen = WeakIdKeyDictionary()
+    >>> seen = torch.utils.weak.WeakIdKeyDictionary()
     >>> seen[key] = 1
     >>> seen[key], len(seen)
     (1, 1)
@@ -88,3 +91,6 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
 
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary
+
+
+_explain(globals())

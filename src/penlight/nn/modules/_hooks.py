@@ -12,6 +12,7 @@ from penlight._common.docstrings import documented
 from penlight._common.user_warnings import warn_user
 from penlight.autograd.node import RemovableHandle
 
+from ..._common.arguments import explain as _explain
 from ...kernels.lazy import lazy_import
 
 _functions = lazy_import(globals(), "_functions", "._functions")
@@ -123,7 +124,15 @@ def register_module_forward_hook(
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """The legacy form of `register_module_full_backward_hook`, which sees only the last operation of a module."""
+    """The legacy form of `register_module_full_backward_hook`, which sees only the last operation of a module.
+
+    Args:
+        hook: a function of the module, its input's gradients and its output's
+
+    >>> from penlight.nn.modules.module import register_module_backward_hook
+    >>> with register_module_backward_hook(print):  # doctest: +SKIP
+    ...     module(x).sum().backward()
+    """
     return _add_backward_hook(hook, full=False)
 
 
@@ -163,6 +172,14 @@ class BackwardHook:
 
     The output node receives the incoming gradients and runs the pre-hooks; the input node receives the outgoing ones and runs the hooks. If
     no input requires grad there is no input node, and the hooks run at the output node.
+
+    Args:
+        module: the module
+        user_hooks: called with the module, its input's gradients and its output's
+        user_pre_hooks: called with the module and its output's gradients
+
+    >>> torch.utils.hooks.BackwardHook(torch.nn.ReLU(), [], []).n_inputs
+    -1
     """
 
     def __init__(
@@ -279,3 +296,6 @@ def _through_node(args: tuple[Any, ...], hook: Callable[..., Any]) -> tuple[tupl
         result[index] = tensor
     # A named tuple is built from its fields, not from one sequence.
     return (tuple(result) if type(args) is tuple else type(args)(*result)), indices
+
+
+_explain(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from penlight._common.arguments import explain as _explain
 from penlight._common.docstrings import example
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
@@ -41,6 +42,7 @@ def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Removes `prefix` from the keys that have it, in place, in the dict and in its `_metadata`.
 
+    >>> from penlight.nn.modules.utils import consume_prefix_in_state_dict_if_present
     >>> state = {"module.weight": 1, "step": 2}
     >>> consume_prefix_in_state_dict_if_present(state, "module.")
     >>> sorted(state)
@@ -54,3 +56,6 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     bare = prefix.replace(".", "")
     for key in [key for key in metadata if key and (key == bare or key.startswith(prefix))]:
         metadata[key[len(prefix) :]] = metadata.pop(key)
+
+
+_explain(globals())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penlight import Tensor
+from penlight._common.arguments import explain as _explain
 from penlight._common.docstrings import example
 from penlight._common.module_table import make_modules
 from penlight.nn.modules.module import Module
@@ -44,7 +45,20 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
 def scatter_kwargs(
     inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """`scatter` for positional and keyword arguments."""
+    """`scatter` for positional and keyword arguments.
+
+    Args:
+        inputs: the arguments
+        kwargs: the named arguments
+        target_gpus: the devices
+        dim: the dimension to cut
+
+    Returns:
+        the arguments and the named arguments of each device
+
+    >>> torch.nn.parallel.scatter_gather.scatter_kwargs((1,), {"k": 2}, [0])
+    (((1,),), ({'k': 2},))
+    """
     positional = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(kwargs, target_gpus, dim) if kwargs else []
     count = max(len(positional), len(named))
@@ -174,3 +188,6 @@ def data_parallel(module: Module, inputs: Any, device_ids: Sequence[Any] | None 
 
 
 make_modules(__name__)
+
+
+_explain(globals())

@@ -15,6 +15,7 @@ from penlight._common.module_table import make_modules
 from penlight._common.user_warnings import warn_user
 from penlight.nn.parameter import Parameter, is_lazy
 
+from ..._common.arguments import explain as _explain
 from ...kernels.lazy import lazy_import
 
 _conv = lazy_import(globals(), "_conv", "penlight.nn.modules.conv")
@@ -72,7 +73,16 @@ def weight_from(v: Tensor, g: Tensor, dim: int) -> Tensor:
 
 
 class WeightNorm:
-    """The hook that computes a weight from its direction and norm before each forward."""
+    """The hook that computes a weight from its direction and norm before each forward.
+
+    Args:
+        name: which parameter
+        dim: which dimension keeps norms of its own
+
+    >>> module = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
+    >>> type(next(iter(module._forward_pre_hooks.values()))).__name__
+    'WeightNorm'
+    """
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name = name
@@ -141,7 +151,18 @@ def _normalized(vector: Tensor, eps: float) -> Tensor:
 
 
 class SpectralNorm:
-    """The hook that divides a weight by an estimate of its largest singular value before each forward."""
+    """The hook that divides a weight by an estimate of its largest singular value before each forward.
+
+    Args:
+        name: which parameter
+        n_power_iterations: steps of the power method for each forward
+        dim: the dimension of the outputs
+        eps: keeps divisions from failing
+
+    >>> module = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+    >>> type(next(iter(module._forward_pre_hooks.values()))).__name__
+    'SpectralNorm'
+    """
 
     # 1: the vector v is saved too.
     _version: int = 1
@@ -213,7 +234,14 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Converts state saved by older versions to the current form."""
+    """Converts state saved by older versions to the current form.
+
+    `fn` is the `SpectralNorm`.
+
+    >>> module = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+    >>> module.load_state_dict(module.state_dict())
+    <All keys matched successfully>
+    """
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -241,7 +269,14 @@ class SpectralNormLoadStateDictPreHook:
 
 
 class SpectralNormStateDictHook:
-    """Stores the version of the hook with the state."""
+    """Stores the version of the hook with the state.
+
+    `fn` is the `SpectralNorm`.
+
+    >>> module = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+    >>> module.state_dict()._metadata[""]["spectral_norm"]
+    {'weight.version': 1}
+    """
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -289,3 +324,6 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
 
 
 make_modules(__name__)
+
+
+_explain(globals())

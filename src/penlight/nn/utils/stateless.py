@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from penlight import Tensor
+from penlight._common.arguments import explain as _explain
 from penlight._common.module_table import make_modules
 from penlight._common.user_warnings import warn_user
 from penlight.nn.modules.module import Module
@@ -18,7 +19,19 @@ __all__ = ["functional_call"]
 def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None,
                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True,
                     strict: bool = False) -> Any:  # fmt: skip
-    """Deprecated: the same as `penlight.func.functional_call`."""
+    """Deprecated: the same as `penlight.func.functional_call`.
+
+    Args:
+        module: the module
+        parameters_and_buffers: the tensors to use, by name
+        args, kwargs: the arguments of the call
+        tie_weights: use a tensor under all names that its parameter has
+        strict: refuse names that the module lacks
+
+    >>> module = torch.nn.Linear(1, 1, bias=False)
+    >>> torch.nn.utils.stateless.functional_call(module, {"weight": torch.tensor([[3.0]])}, torch.tensor([2.0]))
+    tensor([6.])
+    """
     warn_user(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
         "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
@@ -284,3 +297,6 @@ def _paired(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
 
 
 make_modules(__name__)
+
+
+_explain(globals())

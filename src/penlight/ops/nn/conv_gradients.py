@@ -9,6 +9,7 @@ import penlight
 from penlight import Tensor
 from penlight._common.docstrings import documented
 
+from ..._common.arguments import explain as _explain
 from . import conv
 
 
@@ -55,3 +56,6 @@ def _gradients_of(dims: int) -> tuple[Any, Any]:
 conv1d_input, conv1d_weight = _gradients_of(1)
 conv2d_input, conv2d_weight = _gradients_of(2)
 conv3d_input, conv3d_weight = _gradients_of(3)
+
+
+_explain(globals())

@@ -12,7 +12,12 @@ from typing import Any
 
 
 class load:
-    """Settings of `penlight.load`."""
+    """Settings of `penlight.load`.
+
+    >>> from penlight.utils.serialization import config
+    >>> config.load.mmap
+    False
+    """
 
     mmap: bool = False
     endianness: Any = None
@@ -21,7 +26,12 @@ class load:
 
 
 class save:
-    """Settings of `penlight.save`."""
+    """Settings of `penlight.save`.
+
+    >>> from penlight.utils.serialization import config
+    >>> config.save.compute_crc32
+    True
+    """
 
     compute_crc32: bool = True
     use_pinned_memory_for_d2h: bool = False
@@ -30,6 +40,10 @@ class save:
 
 class patch:
     """Other settings for the duration of a with block (or of a function that it decorates).
+
+    Args:
+        changes: the new values by the names of the settings, or one name
+        value: the new value, if one name is given
 
     >>> from penlight.utils.serialization import config
     >>> with config.patch({"load.mmap": True}):

@@ -12,7 +12,10 @@ from tensorboard.compat.proto.tensor_pb2 import TensorProto
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from tensorboard.plugins.text.plugin_data_pb2 import TextPluginData
 
+from penlight._common.arguments import explain as _explain
 from penlight.tensor import Tensor
+
+__all__ = ["audio", "histogram", "histogram_raw", "hparams", "image", "pr_curve", "scalar", "text"]
 
 
 def make_np(value: Any) -> np.ndarray[Any, Any]:
@@ -32,7 +35,12 @@ def _plugin(name: str, content: bytes = b"") -> Any:
 
 
 def scalar(tag: str, value: Any, new_style: bool = False, double_precision: bool = False) -> Any:
-    """A record of one scalar."""
+    """A record of one scalar.
+
+    >>> from penlight.utils.tensorboard import summary
+    >>> summary.scalar("loss", 0.5).value[0].simple_value
+    0.5
+    """
     array = make_np(value).squeeze()
     if array.ndim != 0:
         raise AssertionError(
@@ -61,7 +69,12 @@ def default_bins() -> list[float]:
 
 
 def histogram(tag: str, values: Any, bins: Any, max_bins: int | None = None) -> Any:
-    """A record of the distribution of values."""
+    """A record of the distribution of values.
+
+    >>> from penlight.utils.tensorboard import summary
+    >>> summary.histogram("weights", torch.tensor([0.0, 1.0, 1.0]), bins=[0.0, 1.0, 2.0]).value[0].histo.num
+    3.0
+    """
     array = make_np(values).astype(float).reshape(-1)
     if array.size == 0:
         raise ValueError("The input has no element.")
@@ -86,7 +99,14 @@ def _coarser(counts: Any, limits: Any, step: int) -> tuple[Any, Any]:
 
 
 def histogram_raw(tag: str, **fields: Any) -> Any:
-    """A record of a distribution that is already counted."""
+    """A record of a distribution that is already counted.
+
+    The fields are those of TensorBoard's `HistogramProto`.
+
+    >>> from penlight.utils.tensorboard import summary
+    >>> summary.histogram_raw("weights", num=3, bucket=[1, 2]).value[0].histo.num
+    3.0
+    """
     return Summary(value=[Summary.Value(tag=tag, histo=HistogramProto(**fields))])
 
 
@@ -94,7 +114,12 @@ def histogram_raw(tag: str, **fields: Any) -> Any:
 
 
 def image(tag: str, value: Any, dataformats: str = "NCHW") -> Any:
-    """A record of an image, or of several in a grid. Floats range from 0 to 1, other dtypes from 0 to 255."""
+    """A record of an image, or of several in a grid. Floats range from 0 to 1, other dtypes from 0 to 255.
+
+    >>> from penlight.utils.tensorboard import summary
+    >>> summary.image("noise", torch.rand(1, 3, 4, 5)).value[0].image.width
+    5
+    """
     array = make_np(value)
     scale = 1 if array.dtype == np.uint8 else 255
     pixels = np.clip(to_hwc(array, dataformats).astype(np.float32) * scale, 0, 255).astype(np.uint8)
@@ -161,7 +186,12 @@ def png(pixels: np.ndarray[Any, Any]) -> bytes:
 
 
 def audio(tag: str, value: Any, sample_rate: int) -> Any:
-    """A record of sound: one channel of values from -1 to 1."""
+    """A record of sound: one channel of values from -1 to 1.
+
+    >>> from penlight.utils.tensorboard import summary
+    >>> summary.audio("hum", torch.zeros(8), sample_rate=44100).value[0].audio.length_frames
+    8
+    """
     import io
     import wave
 
@@ -182,7 +212,12 @@ def audio(tag: str, value: Any, sample_rate: int) -> Any:
 
 
 def text(tag: str, value: str) -> Any:
-    """A record of a text, in Markdown."""
+    """A record of a text, in Markdown.
+
+    >>> from penlight.utils.tensorboard import summary
+    >>> summary.text("note", "*done*").value[0].tag
+    'note/text_summary'
+    """
     tensor = TensorProto(
         dtype="DT_STRING",
         string_val=[value.encode()],
@@ -193,7 +228,12 @@ def text(tag: str, value: str) -> Any:
 
 
 def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None) -> Any:
-    """A record of precision and recall at several thresholds."""
+    """A record of precision and recall at several thresholds.
+
+    >>> from penlight.utils.tensorboard import summary
+    >>> summary.pr_curve("pr", torch.tensor([0, 1]), torch.tensor([0.2, 0.7])).value[0].tensor.tensor_shape.dim[1].size
+    127
+    """
     from tensorboard.plugins.pr_curve.plugin_data_pb2 import PrCurvePluginData
 
     count = min(num_thresholds, 127)
@@ -213,7 +253,12 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
 
 
 def hparams(parameters: dict[str, Any], metrics: dict[str, Any], discrete: dict[str, list[Any]]) -> list[Any]:
-    """The three records of a run's hyperparameters: their definition, their values, and the end of the run."""
+    """The three records of a run's hyperparameters: their definition, their values, and the end of the run.
+
+    >>> from penlight.utils.tensorboard import summary
+    >>> len(summary.hparams({"lr": 0.1}, {"loss": 0.5}, {}))
+    3
+    """
     from google.protobuf.struct_pb2 import ListValue, Value
     from tensorboard.plugins.hparams import metadata as names
     from tensorboard.plugins.hparams.api_pb2 import DataType, Experiment, HParamInfo, MetricInfo, MetricName, Status
@@ -249,3 +294,6 @@ def hparams(parameters: dict[str, Any], metrics: dict[str, Any], discrete: dict[
         metadata = _plugin(names.PLUGIN_NAME, data.SerializeToString())
         records.append(Summary(value=[Summary.Value(tag=tag, metadata=metadata)]))
     return records
+
+
+_explain(globals())

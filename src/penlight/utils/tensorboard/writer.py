@@ -13,13 +13,27 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from penlight._common.user_warnings import warn_once
 
+from ..._common.arguments import explain as _explain
 from . import summary
 
 __all__ = ["FileWriter", "SummaryWriter"]
 
 
 class FileWriter:
-    """Writes records into one file of a directory."""
+    """Writes records into one file of a directory.
+
+    Args:
+        log_dir: the directory
+        max_queue: how many records wait before they are written
+        flush_secs: after how many seconds they are written
+        filename_suffix: the end of the file's name
+
+    >>> import os, tempfile
+    >>> from penlight.utils.tensorboard import FileWriter
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     FileWriter(folder).close(); len(os.listdir(folder))
+    1
+    """
 
     def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = "") -> None:
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
@@ -53,7 +67,22 @@ class FileWriter:
 
 
 class SummaryWriter:
-    """Writes scalars, images, texts and distributions for TensorBoard; by default into `runs/<date>_<host>`."""
+    """Writes scalars, images, texts and distributions for TensorBoard; by default into `runs/<date>_<host>`.
+
+    Args:
+        log_dir: the directory
+        comment: the end of the directory's name, if `log_dir` is not given
+        purge_step: forget what an earlier run wrote from this step on
+        max_queue: how many records wait before they are written
+        flush_secs: after how many seconds they are written
+        filename_suffix: the end of the file's name
+
+    >>> import os, tempfile
+    >>> from penlight.utils.tensorboard import SummaryWriter
+    >>> with tempfile.TemporaryDirectory() as folder, SummaryWriter(folder) as writer:
+    ...     writer.add_scalar("loss", 0.5, global_step=1); len(os.listdir(folder))
+    1
+    """
 
     def __init__(self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
                  flush_secs: int = 120, filename_suffix: str = "") -> None:  # fmt: skip
@@ -226,3 +255,6 @@ class SummaryWriter:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+_explain(globals())
