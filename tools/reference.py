@@ -79,7 +79,12 @@ def _replace(file: Path, text: str) -> None:
 
 
 def contents() -> str:
-    lines = ["# Reference", "", "What `help()` says of the names in these namespaces. `help(torch.cuda)` and others that are not listed here work in Python.", ""]
+    lines = [
+        "# Reference",
+        "",
+        "What `help()` says of the names in these namespaces. `help(torch.cuda)` and others that are not listed here work in Python.",
+        "",
+    ]
     lines += [
         "| | |",
         "|---|---|",

@@ -986,7 +986,7 @@ def explain(names: Mapping[str, Any]) -> None:
         for part in function.__mro__ if isinstance(function, type) else ():
             if part not in _explained and part.__module__.startswith(_OURS):
                 _explained.add(part)
-                for n, member in vars(part).items():
+                for n, member in list(vars(part).items()):  # another thread may add members
                     if isinstance(member, FunctionType) and member.__doc__ is None and n[0] != "_":
                         inherited = next((vars(b)[n].__doc__ for b in part.__mro__[1:] if n in vars(b)), None)
                         member.__doc__ = inherited and inherited.partition("\n\n    Args:")[0]

@@ -192,7 +192,7 @@ def in_index_layout(found: np.ndarray, array: np.ndarray, index: tuple[Any, ...]
 
     >>> x = np.zeros((2, 3, 4)).transpose(2, 0, 1)
     >>> in_index_layout(x[:, [0, 1]], x, (slice(None), np.array([0, 1]))).strides
-    (8, 96, 32)
+    (8, 32, 64)
     """
     if any([type(i) is not slice and i.dtype.kind == "b" for i in index]):
         return found
