@@ -60,6 +60,7 @@ def test_writing_over_an_operand() -> None:
 def test_views_as_complex_need_strides() -> None:
     refused("last dimension with stride 1", lambda: torch.view_as_complex(torch.ones(2, 3).t()))
     refused("stride divisible by 2", lambda: torch.view_as_complex(torch.ones(3, 3)[:, :2]))
+    assert torch.view_as_complex(torch.ones(1, 3)[:, :2]).tolist() == [1 + 1j]  # no step is made along that dimension
     x = torch.ones(3, dtype=torch.complex64, requires_grad=True)
     (torch.view_as_real(x).t() * torch.arange(6.0).view(2, 3)).sum().backward()
     assert x.grad.tolist() == [3j, 1 + 4j, 2 + 5j]

@@ -504,7 +504,7 @@ def _as_complex(input: Any) -> Any:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     if input.strides[-1] != input.itemsize and input.size:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(s // input.itemsize % 2 for s in input.strides[:-1]) and input.size:
+    if any(n > 1 and s // input.itemsize % 2 for n, s in zip(input.shape[:-1], input.strides)) and input.size:
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     return input.view(np.complex64 if input.dtype == np.float32 else np.complex128)[..., 0]
 
