@@ -129,7 +129,7 @@ def batched_and_looped(calls, chosen):
             arguments = replaced(arguments, path, at(call.arguments, path))
         if calls[0].inplace:
             arguments = (arguments[0].clone(), *arguments[1:])
-            dispatch.inplace(op, arguments)
+            dispatch.run_in_place(op, arguments)
             rows.append((arguments[0],))
         else:
             rows.append(tuple(flatten(op.function(*arguments))))
@@ -139,7 +139,7 @@ def batched_and_looped(calls, chosen):
             stacked = penlight.stack([at(call.arguments, path) for call in calls])
             arguments = replaced(arguments, path, enter(level, stacked, 0))
         if calls[0].inplace:
-            dispatch.inplace(op, arguments)
+            dispatch.run_in_place(op, arguments)
             results = (arguments[0],)
         else:
             results = tuple(flatten(op.function(*arguments)))

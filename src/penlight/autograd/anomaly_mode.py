@@ -51,11 +51,11 @@ def _set(enabled: bool, check_nan: bool) -> None:
     """Switch anomaly mode, for all threads."""
     if enabled and not ANOMALY["enabled"]:
         modes.open_slow_mode()
-        dispatch.everywhere.append(_remember)
-        engine.everywhere.append(_watch)
+        dispatch.watchers_of_all_threads.append(_remember)
+        engine.watchers_of_all_threads.append(_watch)
     elif ANOMALY["enabled"] and not enabled:
-        engine.everywhere.remove(_watch)
-        dispatch.everywhere.remove(_remember)
+        engine.watchers_of_all_threads.remove(_watch)
+        dispatch.watchers_of_all_threads.remove(_remember)
         modes.close_slow_mode()
     ANOMALY["enabled"], ANOMALY["check_nan"] = bool(enabled), bool(check_nan)
 

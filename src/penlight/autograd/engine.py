@@ -16,7 +16,7 @@ captures nothing: it runs the nodes on the way to the inputs, and non-leaf input
 # Note [Only what was asked for]
 If only the gradient of an image is requested, the gradients of the weights are not computed: a rule is skipped if its edge leads to
 nothing captured. In such a pass nodes read their edges by `wanted_edges`. The saved tensors of a skipped rule are still version-checked,
-as in PyTorch. Most passes need every gradient, so generated code checks this only while `NAMESPACE["PICKY"]`, the number of partial
+as in PyTorch. Most passes need every gradient, so generated code checks this only while `NAMESPACE["PARTIAL"]`, the number of partial
 passes in the process, is not zero.
 """
 
@@ -34,7 +34,7 @@ from ..kernels.lazy import lazy_import
 from ..kernels.numpy_warnings import hush, unhush
 from . import hooks
 from .accumulate import accumulate, accumulate_graph, accumulate_raw, join, require_leaf
-from .modes import NAMESPACE, count_picky, grad_mode, log
+from .modes import NAMESPACE, count_partial_passes, grad_mode, log
 from .node import NO_EDGE, READY, AccumulateGrad, Edge, Node
 
 _dispatch = lazy_import(globals(), "_dispatch", "..ops.machinery.dispatch")
@@ -51,7 +51,7 @@ task: ContextVar[Task | None] = ContextVar("penlight_graph_task", default=None)
 
 # Called around each node while anomaly mode or a profiler is on: `watcher(node, go)`, where `go()` runs the node.
 watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_engine_watchers", default=())
-everywhere: list[Any] = []  # the same for all threads: anomaly mode
+watchers_of_all_threads: list[Any] = []  # the same for all threads: anomaly mode
 
 
 class Captures:
@@ -118,10 +118,10 @@ def execute(
     if seen is not None:
         seen.on_backward(roots, last)
     needed = None if captures is None else _needed(order, captures)
-    chosen, picky = order, needed
+    chosen, subset = order, needed
     if needed is not None and captures.leaves and (len(roots) != 1 or roots[0][0] in needed):  # type: ignore[union-attr]
         # Nodes off the path to a captured edge are left out.
-        chosen, picky = [node for node in order if node in needed], None
+        chosen, subset = [node for node in order if node in needed], None
     some = needed is not None and not _all_wanted(order, last, needed, captures)
     this = Task(order, last, needed, captures)
     counted, before = False, grad_mode.get()
@@ -129,15 +129,15 @@ def execute(
         task.set(this)
         grad_mode.set(create_graph)
         if some:
-            count_picky(1)
+            count_partial_passes(1)
             counted = True
         graph = create_graph or (slow != 0 and not _plain(grads))
         token_numpy = None if graph else hush()
         try:
             start = list(grads if graph else map(_array_of, grads))
             _start(roots, start, last, buffers, graph, captures)
-            if graph or picky is not None or (seen is not None and seen.sees_nodes):
-                _loop(chosen, last, buffers, keep, graph, captures, picky, roots[0][0] if len(roots) == 1 else None)
+            if graph or subset is not None or (seen is not None and seen.sees_nodes):
+                _loop(chosen, last, buffers, keep, graph, captures, subset, roots[0][0] if len(roots) == 1 else None)
             else:
                 _run(chosen, last, buffers, keep, captures)
         finally:
@@ -149,7 +149,7 @@ def execute(
         grad_mode.set(before)
         task.set(outer)
         if counted:
-            count_picky(-1)
+            count_partial_passes(-1)
 
 
 def _in_a_new_thread(outer: Task, run: Any) -> None:
@@ -182,7 +182,7 @@ def _in_a_new_thread(outer: Task, run: Any) -> None:
 
 def _plain(grads: Sequence[Any]) -> bool:
     """Whether a pass can run on arrays although a slow mode is open: nothing observes it, and it has no tangents or batches."""
-    if everywhere or watchers.get() or _dispatch.subclass_levels or not _dispatch.unseen():
+    if watchers_of_all_threads or watchers.get() or _dispatch.subclass_levels or not _dispatch.unseen():
         return False
     return all(level.batching for level in _dispatch.interpreters.get()) and all(g._level is None for g in grads)
 
@@ -323,10 +323,10 @@ def _completed(node: Node, last: dict[Node, int]) -> dict[Any, None]:
 
 def _loop(
     order: list[Node], last: dict[Node, int], buffers: dict[Any, Any], keep: bool, graph: bool, captures: Any,
-    picky: set[Node] | None, only_root: Any,
+    subset: set[Node] | None, only_root: Any,
 ) -> None:  # fmt: skip
     """The general pass: on tensors or arrays, complete or partial, with observers."""
-    watching = (*everywhere, *watchers.get()) if graph else ()
+    watching = (*watchers_of_all_threads, *watchers.get()) if graph else ()
     seen = log.get()
     ours: set[Any] = set()  # as in `_run`
     ages = set(last.values())
@@ -340,7 +340,7 @@ def _loop(
 
     for node in order:
         grad = buffers.pop(node)
-        if picky is None or _go_on(node, grad, graph, captures, picky, only_root):
+        if subset is None or _go_on(node, grad, graph, captures, subset, only_root):
             results = run(node, grad) if seen is None else seen.on_node(node, grad, run)
             for (child, nr), arrived in zip(node.next_functions, results):
                 if arrived is not None and child is not None:
@@ -407,8 +407,8 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
     """Called when a leaf's gradient is complete: run its hooks, then accumulate into `.grad`."""
     if captures is not None and leaf not in captures.indices:
         return
-    if graph and (captures is None or captures.accumulate) and (everywhere or watchers.get()):
-        _watched((*everywhere, *watchers.get()), leaf, grad, True)
+    if graph and (captures is None or captures.accumulate) and (watchers_of_all_threads or watchers.get()):
+        _watched((*watchers_of_all_threads, *watchers.get()), leaf, grad, True)
         return
     if leaf._hooks is not None:
         if captures is None:

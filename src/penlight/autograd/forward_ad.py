@@ -136,7 +136,7 @@ class DualLevel:
         before = None if before is None else before.clone()
         hidden = _Hidden(self, arguments)
         try:
-            dispatch.inplace(op, arguments)
+            dispatch.run_in_place(op, arguments)
         finally:
             hidden.restore()
             dispatch.interpreters.set(outer)

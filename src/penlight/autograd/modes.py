@@ -39,7 +39,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-NAMESPACE: dict[str, Any] = {"__name__": None, "SLOW": 0, "LOGS": 0, "PICKY": 0}
+NAMESPACE: dict[str, Any] = {"__name__": None, "SLOW": 0, "LOGS": 0, "PARTIAL": 0}
 
 casting = False  # whether autocast is on in some thread: see Note [Borrowed functions] in amp/_casting.py
 
@@ -68,9 +68,9 @@ def count_logs(change: int) -> None:
     _add("LOGS", change)
 
 
-def count_picky(change: int) -> None:
+def count_partial_passes(change: int) -> None:
     """Count one more, or one less, engine pass that needs only some gradients. See Note [Only what was asked for]."""
-    _add("PICKY", change)
+    _add("PARTIAL", change)
 
 
 def slow() -> bool:

@@ -48,7 +48,7 @@ class View:
 
     origin: tuple[str, int] | None = None  # the op's name and output number when its edge went stale
     own: Edge = NO_EDGE  # its edge as a leaf, if it was told to require grad while its base did not
-    stale = False  # its memory was written to while its base did not require grad
+    written_without_history = False  # its memory was written to while its base did not require grad
     retained: tuple[weakref.ref[Node], int] | None = (
         None  # where it retains its gradient until its stale edge is regenerated
     )
@@ -213,7 +213,7 @@ def requirement_changed(base: Tensor) -> None:
         if base._edge is NO_EDGE:
             if edge is DEAD_END:
                 view._edge = NO_EDGE
-        elif view._view.stale:
+        elif view._view.written_without_history:
             _make_stale(view)
         elif edge is NO_EDGE:
             view._edge = DEAD_END
@@ -234,11 +234,11 @@ def settle(tensor: Tensor) -> Edge:
     base_edge = edge_of(info.base)
     if base_edge is NO_EDGE and info.origin is None:
         tensor._edge = info.own
-        info.stale = True
+        info.written_without_history = True
         return info.own
     refuse_rewrite(tensor, info, "its base or another view of its base has been")
     tensor._edge = edge = _regenerate(tensor, info, base_edge)
-    info.stale = False
+    info.written_without_history = False
     if info.retained is not None:
         old, nr = info.retained[0](), info.retained[1]
         if old is not None and old._hooks is not None:

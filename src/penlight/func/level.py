@@ -111,10 +111,10 @@ class BatchLevel:
         arguments = self.ready(arguments)
         aligned = in_place_arguments(self, op, arguments)
         if aligned is not None:
-            dispatch.inplace(op, aligned)
+            dispatch.run_in_place(op, aligned)
         else:
             result = rule_for(op)(self, op, arguments)
-            dispatch.inplace(OPS["_copy"], (tensor._value, result))
+            dispatch.run_in_place(OPS["_copy"], (tensor._value, result))
         return tensor
 
     def _too_big(self, op: Op, arguments: tuple[Any, ...]) -> str:

@@ -96,10 +96,10 @@ def filled(level: BatchLevel, op: Any, arguments: tuple[Any, ...]) -> None:
     outer = without(level)
     try:
         if level.randomness == "different":
-            dispatch.inplace(op, (tensor._value, *rest))
+            dispatch.run_in_place(op, (tensor._value, *rest))
         else:
             one = tensor._value.new_empty(tuple(tensor.shape))
-            dispatch.inplace(op, (one, *rest))
-            dispatch.inplace(OPS["_copy"], (tensor._value, one))
+            dispatch.run_in_place(op, (one, *rest))
+            dispatch.run_in_place(OPS["_copy"], (tensor._value, one))
     finally:
         interpreters.set(outer)

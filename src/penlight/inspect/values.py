@@ -13,7 +13,7 @@ from ..autograd.node import AccumulateGrad, Freed, Node
 from ..autograd.packing import Kept, Packed
 from ..dtypes import from_np
 from ..ops.machinery.declare import _torch_name
-from ..ops.machinery.rules import ComplexFit, PackedFit
+from ..ops.machinery.rules import CastFit, PackedFit
 from ..tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -35,9 +35,7 @@ def result_shapes(node: Any, known: dict[int, list[tuple[int, ...]]]) -> list[tu
         return shape if isinstance(shape, list) else [shape]
     fit = node._fit.fit if isinstance(node._fit, PackedFit) else node._fit
     if fit is not None:
-        return [
-            np.broadcast_shapes(*(one[0] if isinstance(fit, ComplexFit) else one for one in fit if one is not None))
-        ]
+        return [np.broadcast_shapes(*(one[0] if isinstance(fit, CastFit) else one for one in fit if one is not None))]
     inputs = [known[id(child)][nr : nr + 1] for child, nr in node.next_functions if id(child) in known]
     return next((found for found in inputs if found), [])
 

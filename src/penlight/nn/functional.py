@@ -68,7 +68,7 @@ GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 @_example("torch.nn.functional.relu(torch.tensor([-1.0, 2.0]))", "tensor([0., 2.])")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Each element, or 0 where it is negative."""
-    return _dispatch.inplace(_OPS["relu"], (input,)) if inplace else _relu(input)
+    return _dispatch.run_in_place(_OPS["relu"], (input,)) if inplace else _relu(input)
 
 
 @_example("torch.nn.functional.sigmoid(torch.tensor([0.0]))", "tensor([0.5000])")

@@ -7,7 +7,7 @@ from typing import Any
 from .._common.docstrings import documented
 from ..tensor import Tensor
 from .machinery.declare import OPS, install_method, pointwise as declare
-from .machinery.dispatch import inplace
+from .machinery.dispatch import run_in_place
 from .machinery.op import Op, traits
 from .machinery.rules import zero_gradient
 from .pointwise import elementary, rounding
@@ -47,7 +47,7 @@ def _comparing(name: str, answer: str) -> object:
     """`eq_` and similar methods: the result overwrites the tensor, as ones and zeros of its dtype."""
 
     def compare(input: Tensor, other: object) -> Tensor:
-        return inplace(_comparison(name, isinstance(other, Tensor)), (input, other))
+        return run_in_place(_comparison(name, isinstance(other, Tensor)), (input, other))
 
     compare.__name__ = compare.__qualname__ = name + "_"
     compare.__doc__ = documented(

@@ -300,7 +300,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = wrap(np.asarray(src))
     shape, other = input._array.shape, src._array.shape
     if input is not src and not modes.slow() and (other == shape or broadcasts_to(other, shape)):
-        return dispatch.inplace(OPS["_copy"], (input, src))
+        return dispatch.run_in_place(OPS["_copy"], (input, src))
     dispatch.precheck(input, src)
     if input is src:
         return _copied_onto_itself(input)
@@ -308,7 +308,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         dispatch.check_overlap(OPS["_copy"], {"src": src}, input._array)
     if other != shape and (common := broadcast_shape(shape, other)) != shape:
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
-    return dispatch.inplace(OPS["_copy"], (input, src))
+    return dispatch.run_in_place(OPS["_copy"], (input, src))
 
 
 def _copied_onto_itself(tensor: Tensor) -> Tensor:
@@ -383,7 +383,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     >>> torch.zeros(2).fill_(7)
     tensor([7., 7.])
     """
-    return _filled(input, value, dispatch.inplace)
+    return _filled(input, value, dispatch.run_in_place)
 
 
 def fill(input: Tensor, value: Any) -> Tensor:
@@ -413,7 +413,7 @@ def zero_(input: Tensor) -> Tensor:
     >>> torch.ones(2).zero_()
     tensor([0., 0.])
     """
-    return dispatch.inplace(OPS["_zero"], (input,))
+    return dispatch.run_in_place(OPS["_zero"], (input,))
 
 
 # ----- Complex numbers ----------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def _fill(name: str, input: Tensor, generator: Any, *parameters: Any) -> Tensor:
     engine = _random.engine_of(generator)
     if slow() and _random.inside_vmap():
         _randomness.check_filled(input)
-    return dispatch.inplace(_INTO[name], (input, engine, *parameters))
+    return dispatch.run_in_place(_INTO[name], (input, engine, *parameters))
 
 
 @method

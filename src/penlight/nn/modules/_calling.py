@@ -11,7 +11,7 @@ from penlight import Tensor
 from penlight._common.user_warnings import warn_user
 from penlight.autograd.node import RemovableHandle
 
-from . import _error_notes, _hooks as everywhere
+from . import _error_notes, _hooks as global_hooks
 from ._hooks import (
     BackwardHook,
     _global_backward_hooks,
@@ -166,8 +166,8 @@ class Calling(Tables):
 
     def _get_backward_hooks(self) -> tuple[list[Callable[..., Any]], list[Callable[..., Any]]]:
         own = list(self._backward_hooks.values())
-        full = everywhere.global_backward_hooks(True) + (own if self._is_full_backward_hook is True else [])
-        legacy = everywhere.global_backward_hooks(False) + (own if self._is_full_backward_hook is False else [])
+        full = global_hooks.global_backward_hooks(True) + (own if self._is_full_backward_hook is True else [])
+        legacy = global_hooks.global_backward_hooks(False) + (own if self._is_full_backward_hook is False else [])
         return full, legacy
 
     def _get_backward_pre_hooks(self) -> list[Callable[..., Any]]:
@@ -224,12 +224,12 @@ class _HookedCall:
     def run_hooks(self) -> None:
         module = self.module
         for key, hook in (*_global_forward_hooks.items(), *module._forward_hooks.items()):
-            if key in module._forward_hooks_always_called or key in everywhere._global_forward_hooks_always_called:
+            if key in module._forward_hooks_always_called or key in global_hooks._global_forward_hooks_always_called:
                 self.always_called_done.add(key)
             self.run_hook(key, hook)
 
     def run_hook(self, key: int, hook: Callable[..., Any]) -> None:
-        if key in self.module._forward_hooks_with_kwargs or key in everywhere._global_forward_hooks_with_kwargs:
+        if key in self.module._forward_hooks_with_kwargs or key in global_hooks._global_forward_hooks_with_kwargs:
             changed = hook(self.module, self.args, self.kwargs, self.result)
         else:
             changed = hook(self.module, self.args, self.result)
@@ -238,7 +238,7 @@ class _HookedCall:
 
     def run_hooks_after_failure(self) -> None:
         groups = (
-            ("global module", _global_forward_hooks, everywhere._global_forward_hooks_always_called),
+            ("global module", _global_forward_hooks, global_hooks._global_forward_hooks_always_called),
             ("module", self.module._forward_hooks, self.module._forward_hooks_always_called),
         )
         for kind, table, always in groups:

@@ -120,7 +120,7 @@ def _declarator(
         op = Op(face, given, kind, rules, **more)
         follow(op)
         op.kernel = kernel = refusing_dtypes(op, op.kernel)
-        op.inplace = inplace
+        op.has_in_place = inplace
         op._make_backward = node_class
         op.function = generate.stub(op)
         OPS[op.name] = op
@@ -129,7 +129,7 @@ def _declarator(
         if method and op.parameters[0] == "input" and not op.name.startswith("_"):
             install_method(op.name, op.function)
             if inplace:
-                install_method(op.name + "_", inplace_function(op))
+                install_method(op.name + "_", public_in_place(op))
         if operator is not None:
             _install_operator(op, operator)
         function: F = op.function
@@ -270,7 +270,7 @@ def _raw_reader(want: str) -> Callable[[Any], Any]:
 # ----- In-place forms and operators ---------------------------------------------------------------------------------
 
 
-def inplace_function(op: Op) -> Any:
+def public_in_place(op: Op) -> Any:
     """The in-place function of an op: `mul_` for `mul`."""
     return generate.stub(op, op.name + "_")
 
@@ -341,7 +341,7 @@ def _install_operator(op: Op, symbol: str) -> None:
     setattr(Tensor, f"__{name}__", generate.stub(op, f"__{name}__"))
     if symbol in "+*&|^":
         setattr(Tensor, f"__r{name}__", generate.stub(op, f"__r{name}__"))
-    if op.inplace and symbol not in ("==", "!=", "<", "<=", ">", ">="):
+    if op.has_in_place and symbol not in ("==", "!=", "<", "<=", ">", ">="):
         setattr(Tensor, f"__i{name}__", generate.stub(op, f"__i{name}__"))
 
 

@@ -27,10 +27,10 @@ from ...kernels.numpy_warnings import hush, unhush
 from ...tensor import Tensor, wrap
 from ...tensor.outline import Outline
 from .arguments import broadcast_shape
-from .generate import lays_out, reduces, straight
+from .generate import lays_out, reduces, unchecked
 from .guards import refuse, wrong_type
 from .op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
-from .rules import ComplexFit, PackedFit, restore_result
+from .rules import CastFit, PackedFit, restore_result
 
 _arithmetic = lazy_import(globals(), "_arithmetic", "..pointwise.arithmetic")
 _packing = lazy_import(globals(), "_packing", "...autograd.packing")
@@ -53,7 +53,7 @@ def dispatches(*tensors: Any) -> bool:
 node_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_node_watchers", default=())
 
 # The same for all threads: anomaly mode.
-everywhere: list[Any] = []
+watchers_of_all_threads: list[Any] = []
 
 # Called around each op while a slow mode is open: `watcher(op, arguments, go, inplace)`. `go()` runs the op; out of place, `go(raw)`
 # records `raw` as the kernel's result.
@@ -77,7 +77,7 @@ def unwatched() -> bool:
     if NAMESPACE["SLOW"] == NAMESPACE["LOGS"]:
         return True
     # The conditions of `unseen` are repeated here, because every op runs this check while another thread has a slow mode open.
-    if interpreters.get() or subclass_levels or op_watchers.get() or node_watchers.get() or everywhere:
+    if interpreters.get() or subclass_levels or op_watchers.get() or node_watchers.get() or watchers_of_all_threads:
         return False
     return pack_hooks.get() is None
 
@@ -89,7 +89,7 @@ def unseen() -> bool:
 
 def _only_packing() -> bool:
     """Whether at most saved-tensor hooks are open."""
-    return not (op_watchers.get() or node_watchers.get() or everywhere)
+    return not (op_watchers.get() or node_watchers.get() or watchers_of_all_threads)
 
 
 def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
@@ -98,7 +98,7 @@ def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
         return _write_result(op, arguments, out)
     seen = modes.log.get()
     if out is None and (NAMESPACE["SLOW"] == NAMESPACE["LOGS"] or (not modes.inference.get() and unwatched())):
-        run = op.straight or straight(op)
+        run = op.unchecked or unchecked(op)
         return run(*arguments) if seen is None else seen.on_op(op, arguments, lambda: run(*arguments), False)
     if seen is None:
         return _enter(op, arguments, out)
@@ -115,19 +115,19 @@ def _enter(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
     if out is not None or not unseen():
         if out is not None or not _only_packing() or modes.inference.get():
             return execute(op, arguments, out)
-        return _pack_saved(op, straight(op)(*arguments))
+        return _pack_saved(op, unchecked(op)(*arguments))
     if not modes.inference.get():
-        return straight(op)(*arguments)
+        return unchecked(op)(*arguments)
     if is_grad_enabled():
         return execute(op, arguments)
-    result = straight(op)(*arguments)
+    result = unchecked(op)(*arguments)
     _mark_new(op, arguments[0], result if isinstance(result, (tuple, list)) else (result,))
     return result
 
 
 def _write_result(op: Op, arguments: tuple[Any, ...], out: Tensor) -> Any:
     """`out=` without a slow mode: the generated function computes, and its result is copied unless something needs the readable path."""
-    result, memory, recording = (op.straight or straight(op))(*arguments), out._array, is_grad_enabled()
+    result, memory, recording = (op.unchecked or unchecked(op))(*arguments), out._array, is_grad_enabled()
     for value in arguments:
         if isinstance(value, Tensor):
             if (recording and getattr(value, "_edge", None) is not NO_EDGE) or partly_over(memory, value._array):
@@ -184,7 +184,7 @@ def interpreter(arguments: tuple[Any, ...], out: Any = None) -> Any:
 
 
 def apply(op: Op, arguments: tuple[Any, ...]) -> Any:
-    """Run an op by its generated function; for callers that choose between `apply` and `inplace`."""
+    """Run an op by its generated function; for callers that choose between `apply` and `run_in_place`."""
     return op.function(*arguments)
 
 
@@ -506,7 +506,7 @@ def announce(node: Node) -> None:
     """Report a new node to the observers."""
     if (seen := modes.log.get()) is not None:
         seen.on_new_node(node)
-    for watch in (*everywhere, *node_watchers.get()):
+    for watch in (*watchers_of_all_threads, *node_watchers.get()):
         watch(node)
 
 
@@ -533,7 +533,7 @@ def fit_of_arrays(result: Any, arrays: Any) -> Any:
         or is_half(result.dtype)
         or any(a is not None and a.dtype != result.dtype for a in arrays)
     ):
-        return ComplexFit(fits)
+        return CastFit(fits)
     if any(a is not None and a.shape != result.shape for a in arrays):
         return tuple(None if f is None else f[0] for f in fits)
     return None
@@ -611,13 +611,13 @@ def _pack(node: Any, want: str, value: Tensor, edge: Edge) -> None:
 from .in_place import (  # noqa: E402
     check_overlap as check_overlap,
     given as given,
-    inplace as inplace,
     may_write as may_write,
     partly_over,
     precheck as precheck,
     readable_rewrite as readable_rewrite,
     rewrite as rewrite,
     rewrite_recorded as rewrite_recorded,
+    run_in_place as run_in_place,
     saves_first as saves_first,
     store as store,
     stored,

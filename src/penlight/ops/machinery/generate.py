@@ -83,12 +83,12 @@ def _compiled(op: Op, operator: str | None, function: Any, prefix: str | None = 
     return Compiled(_make(op, lines, name), op.face.__defaults__, kwdefaults)
 
 
-def straight(op: Op) -> Any:
+def unchecked(op: Op) -> Any:
     """The op's generated function without the check for slow modes; made on first request."""
-    if op.straight is None:
+    if op.unchecked is None:
         head, _, *body = _forward(op)
-        op.straight = _unshown(op, [head, *body], "straight", {"out": None})
-    return op.straight
+        op.unchecked = _unshown(op, [head, *body], "unchecked", {"out": None})
+    return op.unchecked
 
 
 def in_place_function(op: Op) -> Any:
@@ -97,13 +97,13 @@ def in_place_function(op: Op) -> Any:
     return op.in_place
 
 
-def straight_in_place(op: Op) -> Any:
-    """As `straight`, the op's in-place form: unusual calls go to `readable_rewrite`, which does not check for logs either."""
-    if op.straight_in_place is None:
+def unchecked_in_place(op: Op) -> Any:
+    """As `unchecked`, the op's in-place form: unusual calls go to `readable_rewrite`, which does not check for logs either."""
+    if op.unchecked_in_place is None:
         lines = [line.replace("return rewrite(", "return readable_rewrite(") for line in _in_place(op, op.name + "_")]
         lines = [line for line in lines if not line.startswith("    if SLOW")]
-        op.straight_in_place = _unshown(op, lines, f"straight {op.name}_", op.face.__kwdefaults__)
-    return op.straight_in_place
+        op.unchecked_in_place = _unshown(op, lines, f"unchecked {op.name}_", op.face.__kwdefaults__)
+    return op.unchecked_in_place
 
 
 def _unshown(op: Op, lines: list[str], name: str, kwdefaults: Any) -> Any:
@@ -351,14 +351,14 @@ def _unwrap(op: Op) -> list[str]:
         return body
     first, *others = op.operands
     body.append(f"dtype = {first}_.dtype")
-    straight_on = _straight_dtypes(op)
-    float32 = "dtype is not float32 and " if NAMESPACE["float32"] in NAMESPACE[straight_on] else ""
-    body.append(f"if {float32}dtype not in {straight_on}: {leave}")
+    taken = _taken_dtypes(op)
+    float32 = "dtype is not float32 and " if NAMESPACE["float32"] in NAMESPACE[taken] else ""
+    body.append(f"if {float32}dtype not in {taken}: {leave}")
     body += [f"if {i}_.dtype is not dtype: {leave}" for i in others if op.kinds[i] == TENSOR]
     return body
 
 
-def _straight_dtypes(op: Op) -> str:
+def _taken_dtypes(op: Op) -> str:
     """The name of the set of dtypes in which an elementwise op's kernel takes inputs as they are: real ones (floats only, if the op promotes
     integers to floats), and none that PyTorch refuses."""
     usual = "FLOATS" if op.floating else "REAL_NUMBERS" if op.traits.compares_bytes else "REALS"

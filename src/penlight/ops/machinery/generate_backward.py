@@ -22,11 +22,11 @@ def backward(op: Op) -> list[str]:
             return [*out, f"    {leave}"]
         ((i, wants),) = op.wants.items()
         values = ", ".join(_unpack(op, want, False)[0] for want in wants)
-        return [*out, f"    if node._fit is not None or PICKY: {leave}", f"    return rule_{op.name}_{i}({values})"]
+        return [*out, f"    if node._fit is not None or PARTIAL: {leave}", f"    return rule_{op.name}_{i}({values})"]
     out.append("    fit = node._fit")
     out.append(f"    if fit is not None and type(fit) is not tuple: return dispatch_backward(node, {grad}, keep)")
     if len(op.wants) > 1 or "needs" in next(iter(op.wants.values()), ()):
-        out.append("    edges = node.next_functions if not PICKY else wanted_edges(node)")
+        out.append("    edges = node.next_functions if not PARTIAL else wanted_edges_checked(node)")
     if grad == "grads":
         out.append("    if type(grads) is not list: grads = [grads]")
         out.append(f"    elif nothing(grads): return (None,) * {len(op.rules)}")

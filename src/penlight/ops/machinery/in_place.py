@@ -32,7 +32,7 @@ from .dispatch import (
     silently,
     write_watchers,
 )
-from .generate import in_place_function, straight_in_place
+from .generate import in_place_function, unchecked_in_place
 from .guards import cannot_cast, has_tangent, refuse_tangents
 from .op import Op, as_array, slot_kind
 from .out import check_out, refusing
@@ -48,7 +48,7 @@ def precheck(tensor: Tensor, *others: Any) -> None:
     views.check_inplace(tensor, tensor.requires_grad or any(getattr(o, "requires_grad", False) for o in others))
 
 
-def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
+def run_in_place(op: Op, arguments: tuple[Any, ...]) -> Any:
     """The in-place form of an op on these arguments, by its generated function."""
     return (op.in_place or in_place_function(op))(*arguments)
 
@@ -81,7 +81,7 @@ def _owner(array: Any) -> Any:
 def rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     """The in-place form: compute into the first argument, bump its version, rebase its history."""
     if 0 < NAMESPACE["SLOW"] == NAMESPACE["LOGS"]:
-        run, seen = op.straight_in_place or straight_in_place(op), modes.log.get()
+        run, seen = op.unchecked_in_place or unchecked_in_place(op), modes.log.get()
         return run(*arguments) if seen is None else seen.on_op(op, arguments, lambda: run(*arguments), True)
     level = interpreter(arguments)
     if level is not None:

@@ -88,13 +88,13 @@ class Op:
     """A declared op. `ops.OPS` holds them all by name."""
 
     __slots__ = (
-        "Backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "into", "jvp", "keeps_finite", "kernel",
-        "kind", "kinds", "mixed", "name", "node_name", "operator", "parameters", "plain", "results", "rules", "source", "straight", "straight_in_place", "traits", "view", "wants",
+        "Backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "has_in_place", "in_place", "inputs", "into", "jvp", "keeps_finite", "kernel",
+        "kind", "kinds", "mixed", "name", "node_name", "operator", "parameters", "plain", "results", "rules", "source", "traits", "unchecked", "unchecked_in_place", "view", "wants",
     )  # fmt: skip
 
     Backward: Any  # the class of its nodes; None if it has no rules
     function: Any  # the public function
-    inplace: bool  # whether it has an in-place form
+    has_in_place: bool  # whether it has an in-place form
     operator: str  # the method of Tensor for its operator, if it has one with two operands
 
     def __init__(
@@ -136,8 +136,8 @@ class Op:
         self.batch: Any = None
         self._make_backward: Any = None
         self.source = ""
-        self.straight: Any = None  # see `generate.straight`
-        self.straight_in_place: Any = None  # see `generate.straight_in_place`
+        self.unchecked: Any = None  # see `generate.unchecked`
+        self.unchecked_in_place: Any = None  # see `generate.unchecked_in_place`
         self.mixed: Any = None  # see `mixed_dtypes.mixed`
         self.in_place: Any = None  # see `generate.in_place_function`
         self.into: Any = None  # a variant of its kernel that writes to the first operand

@@ -32,7 +32,7 @@ _subclasses = lazy_import(globals(), "_subclasses", ".subclasses")
 _forward_ad = lazy_import(globals(), "_forward_ad", "...autograd.forward_ad")
 
 
-class ComplexFit(tuple[Any, ...]):
+class CastFit(tuple[Any, ...]):
     """The `_fit` of a pointwise node with a complex result: the shape and dtype of each input. See Note [Complex rules]."""
 
     __slots__ = ()
@@ -62,8 +62,8 @@ def dispatch_backward(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
     return _run_rules(node, grads, keep, unpack_raw, NAMESPACE["raw"])
 
 
-def wanted_edges(node: Any) -> Any:
-    """A node's edges, without those that lead to no requested gradient; the saved values of those are only version-checked."""
+def wanted_edges_checked(node: Any) -> Any:
+    """A node's edges, without those that lead to no requested gradient; the values saved for skipped edges are checked for changes but not used."""
     edges = engine.wanted_edges(node)
     op: Op = node.op
     for i, edge, original in zip(op.wants, edges, node.next_functions):
@@ -74,7 +74,7 @@ def wanted_edges(node: Any) -> Any:
     return edges
 
 
-NAMESPACE["wanted_edges"] = wanted_edges
+NAMESPACE["wanted_edges_checked"] = wanted_edges_checked
 
 
 def run_graph(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
@@ -98,7 +98,7 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
     if type(grads) is list and nothing(grads):
         return (None,) * len(node.next_functions)
     given = {"grad": grads, "grads": grads, "xp": xp}
-    edges = engine.wanted_edges(node) if NAMESPACE["PICKY"] else node.next_functions
+    edges = engine.wanted_edges(node) if NAMESPACE["PARTIAL"] else node.next_functions
     given["needs"] = [e[0] is not None for e in edges]
     fit = _fit_of(node)
     if _conjugates(op, fit):
@@ -112,7 +112,7 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
         for want in unpack_order(op, i):
             if want not in given:
                 value = unpack(op, node, want)  # once: with saved-tensor hooks this calls the user's function
-                if isinstance(fit, ComplexFit) and want in op.operands:
+                if isinstance(fit, CastFit) and want in op.operands:
                     value = _not_integers(value, grads, xp)
                 given[want] = value
         if op.kinds[i] != LIST and edges[index][0] is None:
@@ -143,7 +143,7 @@ def _fit_of(node: Any) -> Any:
 
 def _conjugates(op: Op, fit: Any) -> bool:
     """Whether an op's rules run on the conjugate of the gradient. See Note [Complex rules]."""
-    return isinstance(fit, ComplexFit) and not op.complex_rule and op.outputs == 1
+    return isinstance(fit, CastFit) and not op.complex_rule and op.outputs == 1
 
 
 def _gradient_of(op: Op, index: int, given: dict[str, Any], fit: Any) -> Any:
@@ -153,7 +153,7 @@ def _gradient_of(op: Op, index: int, given: dict[str, Any], fit: Any) -> Any:
     g = _gradient(op, i, rule, [given[want] for want in op.wants[i]], grad)
     if g is None or fit is None or op.kinds[i] == LIST:
         return g
-    if isinstance(fit, ComplexFit):
+    if isinstance(fit, CastFit):
         return fit_gradient(xp.conj(g) if not op.complex_rule else g, fit[index], xp)
     return g if tuple(g.shape) == fit[index] else xp.sum_to(g, fit[index])
 
@@ -188,7 +188,7 @@ def unpack_raw(op: Op, node: Any, want: str) -> Any:
 def _of_halves(node: Any) -> bool:
     """Whether a gradient must have 16-bit floats. See Note [Numbers beside 16-bit floats] in scalars.py."""
     fit = _fit_of(node)
-    return isinstance(fit, ComplexFit) and any(of is not None and is_half(of[1]) for of in fit)
+    return isinstance(fit, CastFit) and any(of is not None and is_half(of[1]) for of in fit)
 
 
 def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:

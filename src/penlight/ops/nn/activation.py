@@ -362,4 +362,4 @@ def as_number(function: str, parameter: str, value: Any) -> Any:
 
 def run(op: str, inplace: bool, *arguments: Any) -> Tensor:
     """Run an op or its in-place form."""
-    return dispatch.inplace(OPS[op], arguments) if inplace else OPS[op].function(*arguments)
+    return dispatch.run_in_place(OPS[op], arguments) if inplace else OPS[op].function(*arguments)

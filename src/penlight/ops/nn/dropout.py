@@ -72,7 +72,7 @@ def _like(noise: Tensor, array: Any) -> Tensor:
 
 
 def _times(input: Tensor, factor: Tensor, inplace: bool) -> Tensor:
-    return dispatch.inplace(OPS["mul"], (input, factor)) if inplace else mul(input, factor)
+    return dispatch.run_in_place(OPS["mul"], (input, factor)) if inplace else mul(input, factor)
 
 
 def drop(input: Tensor, p: float, training: bool, inplace: bool, features: bool = False) -> Tensor:

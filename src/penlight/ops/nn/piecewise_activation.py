@@ -74,7 +74,7 @@ def relu_(input: Tensor) -> Tensor:
     >>> torch.nn.functional.relu_(torch.tensor([-3.0, 0.5]))
     tensor([0.0000, 0.5000])
     """
-    return dispatch.inplace(OPS["relu"], (input,))
+    return dispatch.run_in_place(OPS["relu"], (input,))
 
 
 @pointwise(kernels.hardsigmoid_backward, inplace=False,

@@ -161,4 +161,4 @@ def conj_physical_(input: Tensor) -> Tensor:
     >>> torch.tensor([1 + 2j]).conj_physical_()
     tensor([1.-2.j])
     """
-    return dispatch.inplace(OPS["_conj_physical"], (input,))
+    return dispatch.run_in_place(OPS["_conj_physical"], (input,))

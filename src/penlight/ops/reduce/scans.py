@@ -77,7 +77,7 @@ def _scanned_in_place(name: str, input: Tensor, dim: Any, dtype: Any) -> Tensor:
             f"Bad in-place call: input tensor dtype {dtypes.LEGACY[input.dtype]} and output tensor dtype "
             f"{dtypes.LEGACY[dtype]} should match"
         )
-    return dispatch.inplace(OPS["_" + name], (input, wrap_dim(dim, input.dim())))
+    return dispatch.run_in_place(OPS["_" + name], (input, wrap_dim(dim, input.dim())))
 
 
 @method

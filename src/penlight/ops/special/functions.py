@@ -125,7 +125,7 @@ def polygamma_(input: Tensor, n: int) -> Tensor:
     >>> torch.tensor([1.0]).polygamma_(1)
     tensor([1.6449])
     """
-    return dispatch.inplace(OPS["_polygamma"], _order(n, input))
+    return dispatch.run_in_place(OPS["_polygamma"], _order(n, input))
 
 
 _multigammaln = lazy("special", "multigammaln")
@@ -328,4 +328,4 @@ def xlogy_(input: Tensor, other: Tensor | Number) -> Tensor:
     >>> torch.tensor([0.0, 2.0]).xlogy_(torch.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
-    return dispatch.inplace(OPS["_xlogy" if isinstance(other, Tensor) else "_xlogy_number"], (input, other))
+    return dispatch.run_in_place(OPS["_xlogy" if isinstance(other, Tensor) else "_xlogy_number"], (input, other))
