@@ -334,7 +334,7 @@ def test_shuffle_without_a_loop(n: int) -> None:
 
 
 def test_huge_permutations_take_pairs_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integers, "_PERMUTATION_BY_PAIRS_OF_DRAWS", 50)
+    monkeypatch.setattr(integers, "_WIDE_PERMUTATION", 50)
     engine, other = Engine(3), Engine(3)
     target = [draw % (i + 1) for i, draw in enumerate(other.random64(60).tolist())]
     assert integers.randperm(engine, 60, I64).tolist() == plain_shuffle(target)

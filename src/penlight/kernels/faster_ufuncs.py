@@ -1,11 +1,11 @@
-"""Some of NumPy's ufuncs by those of its others that are faster, where no machine code runs.
+"""Slow NumPy ufuncs composed of faster ones, used without machine code.
 
 Note [Ufuncs by faster ones]
-NumPy has vector instructions for `exp`, `log`, `sin`, `cos`, `tanh` and arithmetic of float32, and calls C's function for each element for the rest,
-which takes 5 to 25 ns. Each function here is a few passes over a block that stays in the first-level cache, 0.2 ns each for arithmetic. They are
-as exact as what they are made of: some units in the last place. `fmod`, `remainder` and `floor_divide` are exact, since a quotient of two float32 below 2**24 that
-is no integer is rounded to none in float64; so is `nextafter`. Those in `ALSO_DOUBLE` are faster in float64, too. A block with numbers that a function is not made for (infinities, zeros that are divided by, NaN)
-is left to NumPy's ufunc, which is what the functions say by returning False.
+For float32 NumPy has vectorised `exp`, `log`, `sin`, `cos`, `tanh` and arithmetic; for other functions it calls the C library for each element, which takes
+5 to 25 ns. Each function here makes a few passes over a block that fits in the first-level cache, at 0.2 ns an element for arithmetic. The results are
+accurate to some units in the last place. `fmod`, `remainder`, `floor_divide` and `nextafter` are exact: in float64, a quotient of two float32 numbers that is
+below 2**24 and not an integer is not rounded to one. The functions in `ALSO_DOUBLE` are faster in float64 too. A function returns False for a block with
+elements that it can't handle (infinities, NaN, division by zero): NumPy's ufunc then computes the block.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _INTEGERS = {4: np.int32, 8: np.int64}
 
 
 def _log1p(x: Array, out: Array) -> None:
-    """For -1 < x < inf: the logarithm of the rounded 1 + x, and what was rounded away."""
+    """log(1 + x) for -1 < x < inf: the logarithm of the rounded sum, and a correction for its rounding error."""
     whole = x + np.float32(1)
     lost = whole - np.float32(1)
     np.subtract(x, lost, lost)
@@ -62,7 +62,7 @@ def expm1(x: Array, out: Array) -> bool:
 
 
 def _half_exp(x: Array) -> Array:
-    """exp(abs(x)) / 2, which is not infinite before cosh(x) is."""
+    """exp(abs(x)) / 2, which overflows only where cosh(x) does."""
     root = np.abs(x)
     root *= np.float32(0.5)
     np.exp(root, root)
@@ -95,7 +95,7 @@ def tan(x: Array, out: Array) -> bool:
 
 
 def arctanh(x: Array, out: Array) -> bool:
-    """log1p(2 x / (1 - x)) / 2 of the absolute value."""
+    """log1p(2 x / (1 - x)) / 2 for the absolute value, with the sign of x."""
     size = np.abs(x)
     if not size.max() < 1:
         return False
@@ -109,7 +109,7 @@ def arctanh(x: Array, out: Array) -> bool:
 
 
 def arcsinh(x: Array, out: Array) -> bool:
-    """log1p(x + x**2 / (1 + sqrt(1 + x**2))) of the absolute value."""
+    """log1p(x + x**2 / (1 + sqrt(1 + x**2))) for the absolute value, with the sign of x."""
     size = np.abs(x)
     if not size.max() < 1e18:
         return False
@@ -125,7 +125,7 @@ def arcsinh(x: Array, out: Array) -> bool:
 
 
 def _logaddexp(x: Array, y: Array, out: Array, unit: float) -> bool:
-    """The larger one + log1p(exp(-distance)), in logarithms of which `unit` is the one of the base."""
+    """max(x, y) + log1p(exp(-distance)), for logarithms to the base exp(`unit`)."""
     distance = x - y
     np.abs(distance, distance)
     if not distance.max() < np.inf:
@@ -144,12 +144,12 @@ def logaddexp(x: Array, y: Array, out: Array) -> bool:
 
 
 def logaddexp2(x: Array, y: Array, out: Array) -> bool:
-    """The same with powers of two."""
+    """log2(2**x + 2**y)."""
     return _logaddexp(x, y, out, _LOG_2)
 
 
 def _quotient(rounding: Any, x: Array, y: Array) -> Array | None:
-    """The whole quotients in float64; None if one of them may be rounded, or has no value."""
+    """The quotients in float64, rounded to integers; None if one may be inexact or is undefined."""
     quotient: Array = np.divide(x, y, dtype=np.float64)
     if not (quotient.max() < _MOST_QUOTIENT and quotient.min() > -_MOST_QUOTIENT and np.isfinite(y).all()):
         return None
@@ -177,7 +177,7 @@ def floor_divide(x: Array, y: Array, out: Array) -> bool:
 
 
 def remainder(x: Array, y: Array, out: Array) -> bool:
-    """x - floor(x / y) * y; a 0 has no sign, unlike NumPy's."""
+    """x - floor(x / y) * y; unlike NumPy's, a zero is positive."""
     return _remainder(np.floor, x, y, out)
 
 
@@ -190,8 +190,8 @@ def fmod(x: Array, y: Array, out: Array) -> bool:
 
 
 def nextafter(x: Array, y: Array, out: Array) -> bool:
-    """The bits of x as an integer, one more or one less."""
-    if not (np.abs(x).min() > 0 and y.min() > -np.inf):  # with a NaN neither
+    """The bits of x as an integer, plus or minus one."""
+    if not (np.abs(x).min() > 0 and y.min() > -np.inf):  # also False for NaN
         return False
     kind = _INTEGERS[x.itemsize]
     away = y > x
@@ -211,12 +211,12 @@ FASTER: dict[Any, Callable[..., bool]] = {
 }  # fmt: skip
 ALSO_DOUBLE = {np.logaddexp, np.logaddexp2, np.nextafter}
 _BY_AVX512 = frozenset((np.log1p, np.expm1, np.cosh, np.sinh, np.tan, np.arctanh, np.arcsinh))
-# Those that are faster in this NumPy: with AVX-512 it has vector instructions for them, and takes a fifth of the time.
+# With AVX-512 NumPy vectorises these itself, and takes a fifth of the time.
 AS_THEY_ARE = _BY_AVX512 if _features.get("AVX512_SKX") else frozenset()
 
 
 def run(ufunc: Any, *operands: Any) -> Any:
-    """ufunc(*operands), by faster ones if there are such and the operands fit."""
+    """ufunc(*operands), by a faster function if there is one and the operands fit."""
     token = hush()
     try:
         faster = FASTER.get(ufunc)
@@ -244,7 +244,7 @@ def _in_blocks(faster: Any, ufunc: Any, operands: Any) -> Array:
 
 
 def fits(ufunc: Any, operands: tuple[Any, ...]) -> bool:
-    """Whether operands are contiguous arrays of one shape and of a dtype that a faster ufunc is for, or numbers, and not few."""
+    """Whether the operands are scalars and large contiguous arrays of one shape, in a dtype for which a faster function exists."""
     shape, dtype = None, _FLOAT
     if ufunc in AS_THEY_ARE:
         return False

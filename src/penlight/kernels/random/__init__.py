@@ -20,15 +20,14 @@ uses on AMD's processors and wherever there is no MKL.
 A tensor that is filled in place is filled in the order of its memory: see `in_memory_order` in uniform.py.
 """
 
-# How many draws are made ahead. Each way gives the same draws.
-MOST_FROM_BLOCK = (
-    256  # at a time, that are taken from the engine's block of 624, whose samples are computed once and kept
-)
-LEAST_FOR_ALL = (
-    64  # samples by rejection: draws are made for all that are left, at most for so many each; fewer go one by one
-)
-MOST_AT_ONCE = (
-    2048  # for trials that NumPy makes at once, half of which are made again where one takes no uniform number
-)
-LEAST_AT_ONCE = 512  # for samples of equal parameters that NumPy makes at once, by some sixty calls
-FEW_SWAPS = 512  # of a permutation that Python makes one after the other; for more, sorting them takes less time
+# Sizes at which the method changes. All methods make the same draws.
+# Up to this many draws are slices of the engine's block of 624, whose samples are computed once.
+MOST_FROM_BLOCK = 256
+# From this many rejection samples on, draws are made in advance for all of them; below, for one sample at a time.
+LEAST_FOR_ALL = 64
+# Draws per batch of gamma trials in NumPy. A trial that takes no uniform number invalidates the trials after it, so longer batches waste work.
+MOST_AT_ONCE = 2048
+# From this many draws on, samples of equal parameters are computed in NumPy, with about sixty calls.
+LEAST_AT_ONCE = 512
+# Up to this many swaps of a permutation are done one by one in Python; for more, sorting is faster.
+FEW_SWAPS = 512

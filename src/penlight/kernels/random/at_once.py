@@ -1,7 +1,7 @@
-"""Gamma, Poisson and binomial samples, many at a time, for where no machine code runs: the same draws and digits as one by one (`rejection.py`).
+"""Vectorised gamma, Poisson and binomial samples in NumPy, used without machine code. Draws and digits equal those of rejection.py.
 
-Each function takes rows of parameters, which may be more than are needed, and draws. It makes samples as far as the draws go and says in `state` how many,
-and how many draws they took (see `samples` in rejection.py), or returns False: Python then makes them one by one.
+Each function takes rows of parameters and an array of draws. It makes samples for the first rows, as many as the draws suffice for, and writes
+the number of samples and of draws used to `state` (see `samples` in rejection.py). If it returns False, Python makes the samples one by one.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from .normal import libm
 from .rejection import is_accepted
 
 # Note [Trials at once]
-# A trial of a gamma sample takes a normal and a uniform number. Two trials take four draws: two make the normal numbers, then there is a uniform number for
-# each. So NumPy makes many trials before it is known which sample each is for. With y = 1 + x / sqrt(9 d), the bound of log(u) grows with d: its derivative,
-# 1 - y**3 + 3 log(y) - 3/2 (y - 1) (1/y - y**2), is 0 at y = 1, falls below and rises above. A trial that the smallest d accepts is therefore accepted
-# whichever sample it is for; Python judges the others, one in twenty, each with the d of its sample. Where y <= 0 no uniform number is taken, and the trials
-# that follow are made again from there. Samples that begin with a draw of their own, those of shapes below 1, are shifted at each rejected trial: they go one by one.
+# A trial of a gamma sample takes a normal and a uniform number. Two trials take four draws: a pair for two normal numbers, then two uniform numbers.
+# So NumPy computes many trials before their samples are known. With y = 1 + x / sqrt(9 d), the bound on log(u) increases with d: its derivative,
+# 1 - y**3 + 3 log(y) - 3/2 (y - 1) (1/y - y**2), is 0 at y = 1, decreases below and increases above. So a trial accepted with the smallest d is accepted
+# for every sample. Python decides the other trials, about one in twenty, with the d of their sample. If y <= 0, the trial takes no uniform number, and
+# the trials after it are computed again. For shapes below 1 each sample starts with an extra draw, so each rejection would shift the rest: Python makes these.
 
-_LEAST_SHAPE, _MOST_SHAPE = 2.0 / 3.0 - 1e-6, 1e5  # of d; beyond, the bound is rounded by more than the margin
+_LEAST_SHAPE, _MOST_SHAPE = 2.0 / 3.0 - 1e-6, 1e5  # range of d; outside, the bound's rounding error exceeds the margin
 _MARGIN = 1e-9
 
 
 def gammas(rows: np.ndarray, draws: np.ndarray, out: np.ndarray, state: np.ndarray) -> bool:
-    """Gamma samples of shapes from 1 on."""
-    d = rows[: draws.size // 2 + 1, 3]  # each sample takes two draws or more
+    """Gamma samples with shapes >= 1."""
+    d = rows[: draws.size // 2 + 1, 3]  # each sample takes at least two draws
     if rows[: d.size, 1].any() or not (d.min() >= _LEAST_SHAPE and d.max() <= _MOST_SHAPE):
         return False
     at, row, kept, least = 0, 0, state.item(0), d.min().item()
     while row < d.size:
-        early = 1 if kept == kept else 0  # a trial whose normal number is there already
+        early = 1 if kept == kept else 0  # the first trial uses the kept normal number
         rest = draws[at + early : at + early + MOST_AT_ONCE]
         end = early + rest.size // 4 * 2 + rest.size % 4 // 3
         if not end or at == draws.size:
@@ -71,7 +71,7 @@ def gammas(rows: np.ndarray, draws: np.ndarray, out: np.ndarray, state: np.ndarr
         row += accepted.size
         if row == d.size:
             end, shifted = int(accepted[-1]) + 1, 0
-        # The draws of what is over: 4 of each two trials, 3 of one, 2 of a normal number without a trial.
+        # Draws used: 4 for two trials, 3 for one, 2 for a normal number without a trial.
         normals, trials = end + shifted - early, max(end - early, 0)
         at += min(end, early) + (normals + 1) // 2 * 2 + trials
         kept = x.item(end + shifted) if normals % 2 else math.nan
@@ -80,13 +80,13 @@ def gammas(rows: np.ndarray, draws: np.ndarray, out: np.ndarray, state: np.ndarr
 
 
 # Note [Samples of equal parameters]
-# Where all parameters are equal, what a trial gives does not depend on the sample that it is for. By Hoermann's method each trial takes two draws, so all are made
-# at once, and the accepted ones are the samples. Small samples count how many waiting times, each made of a draw, it takes to reach a limit: a running sum
-# tells that for a sample that would begin at any draw. NumPy's logarithms may differ from the C library's in the last digit: where that could change a sample,
-# the samples are made one by one.
+# If all parameters are equal, a trial does not depend on which sample it is for. In Hoermann's method each trial takes two draws, so all trials are computed
+# together, and the accepted ones are the samples. For small means a sample counts the waiting times, one draw each, until their sum reaches a limit;
+# a cumulative sum gives the count for every possible first draw. NumPy's logarithms may differ from the C library's in the last digit: if that could change
+# a sample, Python makes the samples one by one.
 
-_MOST = 2.0**38  # of rates and counts: beyond, running sums would be rounded
-_CLOSE = 1e-7  # what the rounding of a running sum and of logarithms stays below
+_MOST = 2.0**38  # the largest rate or count whose cumulative sums are accurate enough
+_CLOSE = 1e-7  # a bound on the rounding error of cumulative sums and logarithms
 
 
 def poissons(rows: np.ndarray, draws: np.ndarray, out: np.ndarray, state: np.ndarray) -> bool:
@@ -127,7 +127,7 @@ def _waiting(waits: np.ndarray, limit: float, close: float, out: np.ndarray, sta
     """Samples that count the draws before their waiting times add up to a limit."""
     most = len(waits)
     sums = np.concatenate(([0.0], np.cumsum(waits)))
-    ends = np.arange(1, most + 2)  # of the sample that begins at each draw, and one beyond them all
+    ends = np.arange(1, most + 2)  # the end of a sample that begins at each draw; the last entry is a sentinel
     for taken in range(1, most + 1):
         goes_on = sums[taken:] - sums[:-taken] < limit
         if not goes_on.any():
@@ -152,7 +152,7 @@ def _accepted(
     draws: np.ndarray, constants: tuple[float, ...], center: tuple[float, float], most: float, steep: float,
     bound: Callable[[float], float], out: np.ndarray, state: np.ndarray,
 ) -> bool:  # fmt: skip
-    """Samples by Hoermann's transformed rejection, of numbers up to `most`. Below `steep`, v above us is rejected; otherwise its logarithm has a bound."""
+    """Integers up to `most` by Hoermann's transformed rejection. For us < `steep`, v > us is rejected; otherwise `bound` limits log(v)."""
     if not draws.all():
         return False
     a, b, v_r, alpha = constants

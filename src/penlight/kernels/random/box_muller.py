@@ -1,4 +1,4 @@
-"""The transform of uniform to normal float32 samples, with the very digits of PyTorch's AVX2 kernel."""
+"""The Box-Muller transform for float32, bitwise equal to PyTorch's AVX2 kernel."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ normal_kernels = lazy_import(globals(), "normal_kernels", ".normal_kernels")
 # Note [The same digits]
 # For float32 PyTorch evaluates log, sin and cos with the polynomials of the Cephes library, in float32, with fused
 # multiply-adds. That is a fixed sequence of correctly rounded operations, so the same sequence gives the same bits
-# here, on any processor. `samples` is that sequence, for arrays of NumPy (`InNumPy`) and for vectors of a kernel (compiler/values.py).
+# here, on any processor. `samples` is that sequence, for NumPy arrays (`InNumPy`) and for a kernel's vectors (compiler/values.py).
 # In NumPy a fused multiply-add is a product and a sum in float64, where the product is exact, rounded to float32. (The
-# sum in float64 is rounded too, so in principle a tie could go the wrong way. In a hundred million samples compared with
-# PyTorch none did.) Calling NumPy's log, sin and cos instead would take half the time, and differ in every seventh
-# number by up to 4 units in the last place.
+# sum in float64 is rounded too, so in principle a tie could be rounded the wrong way. In a hundred million samples compared
+# with PyTorch none was.) NumPy's log, sin and cos would take half the time, but differ in every seventh number by up to 4
+# units in the last place.
 
-_CHUNK = 2048  # blocks of 16 numbers at a time: few enough for the cache, and enough to make calls cheap
+_CHUNK = 2048  # blocks of 16 numbers per pass: they fit in the cache, and the calls' overhead is small
 
 
 def _single(*numbers: float) -> tuple[float, ...]:
@@ -36,16 +36,14 @@ _LOG = _single(
 )  # fmt: skip
 _COSINE = _single(4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
 _SINE = _single(-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4)
-_LN2_HIGH, _LN2_LOW = _single(
-    0.693359375, -2.12194440e-4
-)  # the first has so few digits that its products with exponents are exact
+_LN2_HIGH, _LN2_LOW = _single(0.693359375, -2.12194440e-4)  # products of exponents with the first are exact
 (_TWO_PI,) = _single(6.283185307179586)
-# pi/2 in three parts; the first two have so few digits that their products with 0 to 4 are exact
+# pi/2 as a sum of three; products of the first two with 0 to 4 are exact
 _HALF_PI = _single(1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8)
 
 
 def samples(v: Any, u: Any, angle: Any) -> tuple[Any, Any]:
-    """sqrt(-2 log(1 - u)) times the cosine and the sine of 2 pi times the angle. `v` has the operations that are no operators."""
+    """sqrt(-2 log(1 - u)) times the cosine and the sine of 2 pi angle. `v` has the operations that Python has no operator for."""
     radius = _radius(v, 1.0 - u)
     turns = v.rounded(angle * 4.0 + 0.5, "floor")  # the nearest multiple of pi / 2, 0 to 4
     t = angle * _TWO_PI
@@ -59,7 +57,7 @@ def samples(v: Any, u: Any, angle: Any) -> tuple[Any, Any]:
     cosine, sine = v.where(odd, sine, cosine), v.where(odd, cosine, sine)
     sine = v.as_float(v.as_integer(sine) ^ ((turns & 2) << 30))
     cosine = v.as_float(v.as_integer(cosine) ^ (((turns + 1) & 2) << 30))
-    return cosine * radius + 0.0, sine * radius + 0.0  # -0 becomes 0, as where PyTorch adds the mean
+    return cosine * radius + 0.0, sine * radius + 0.0  # -0 becomes 0, as when PyTorch adds the mean
 
 
 def _radius(v: Any, rest: Any) -> Any:
@@ -81,7 +79,7 @@ class InNumPy:
 
     @staticmethod
     def where(bits: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """`one` where all bits are 1, `other` where all are 0: `np.where` takes longer."""
+        """`one` where all bits are 1, `other` where all are 0; faster than `np.where`."""
         first, second = one.view(np.int32), other.view(np.int32)
         return (((first ^ second) & bits) ^ second).view(np.float32)
 
@@ -118,7 +116,7 @@ class InNumPy:
 
     @staticmethod
     def polynomial(x: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
-        """By Horner's rule, each step rounded to float32."""
+        """Horner's rule, with each step rounded to float32."""
         *rest, last = coefficients
         factor, single = x.astype(np.float64), np.empty_like(x)
         wide = factor * last
@@ -133,7 +131,7 @@ class InNumPy:
 
 
 def box_muller32(u: np.ndarray) -> None:
-    """Turn each 16 uniform samples of a flat float32 array into 16 normal ones, in place: 8 radii, then 8 angles."""
+    """Transform uniform to normal samples in place, in groups of 16 (8 radii, then 8 angles) of a flat float32 array."""
     if u.flags.c_contiguous and _natively(u):
         return
     blocks = u.view("V32").reshape(-1, 2)  # eight numbers move as one
@@ -145,7 +143,7 @@ def box_muller32(u: np.ndarray) -> None:
 
 
 def _natively(u: np.ndarray) -> bool:
-    """The same in machine code; whether that is to be had. See Note [Native kernels]."""
+    """`box_muller32` in machine code; False if there is none. See Note [Native kernels]."""
     if not native.available():
         return False
     kernel = native.kernel(normal_kernels.box_muller)

@@ -20,13 +20,12 @@ machine = lazy_import(globals(), "machine", "..native")
 twister = lazy_import(globals(), "twister", ".twister")
 
 BLOCK = 624  # words that the twister makes at a time
-PIECE = 26 * BLOCK  # draws handled at a time by the fills: 130 kB of raw words, which stay in the cache
-# The same where machine code makes them, in a fraction of the time that a call takes otherwise
-_LARGE_PIECE = 4 * PIECE
+PIECE = 26 * BLOCK  # draws per pass of the fills: 130 kB of raw words fit in the cache
+_LARGE_PIECE = 4 * PIECE  # the same in machine code
 STATE_SIZE = 5056
 DEFAULT_SEED = 67280421310721
 
-# What PyTorch writes for a CPU generator: a C struct, padding included.
+# PyTorch's state of a CPU generator: a C struct, padding included.
 _STATE = np.dtype(
     {
         "names": [
@@ -55,7 +54,9 @@ _F32_SCALE = np.float32(2.0**-24)
 def unit53(words: np.ndarray) -> np.ndarray:
     """The lower 53 bits of each pair of draws as multiples of 2**-53 below 1, in float64."""
     if not machine.available():
-        pairs = words.astype("<u4").view("<u8")  # the first draw, which is the upper half, lies in the lower one
+        pairs = words.astype("<u4").view(
+            "<u8"
+        )  # the first draw is the lower half here, and the upper half of the result
         bits = pairs << 32
         bits &= _HIGH21
         pairs >>= 32
@@ -69,7 +70,7 @@ def unit53(words: np.ndarray) -> np.ndarray:
 
 
 def one_at_a_time(function: F) -> F:
-    """To decorate functions of an engine, their first argument, that one thread at a time may run. See Note [No draw twice]."""
+    """Decorate a function of an engine so that it holds the engine's lock. See Note [No draw twice]."""
 
     @wraps(function)
     def run(engine: Engine, *args: Any) -> Any:
@@ -88,20 +89,19 @@ class Engine:
     """
 
     # Note [Blocks of draws]
-    # NumPy's own MT19937 makes the words in C, always a whole block of 624 (or many) at a time. `_words` holds the
-    # block being read and `_next` the position in it, so a small draw is a slice, and the twister inside NumPy's
-    # generator is always the one that belongs to `_words`: the state to save is that twister and `_next`.
-    # After seeding nothing is made until the first draw (`_fresh`), so seeding is cheap and does not even import
-    # numpy.random.
+    # NumPy's own MT19937 makes the words in C, always in full blocks of 624. `_words` holds the block being read and
+    # `_next` the position in it, so a small draw is a slice. The state of NumPy's generator always corresponds to
+    # `_words`: the state to save is that state and `_next`. Nothing is generated before the first draw (`_fresh`), so
+    # seeding is cheap and does not even import numpy.random.
     #
     # Note [Uniform samples ahead]
-    # A small draw takes NumPy longer to call than to compute. So the whole block is turned to samples at the first of
-    # them, float32 of one word each (`ahead24`) or float64 of two (`ahead53`), and the draws that follow are slices of those.
-    # Without machine code `_normals` are likewise normal samples of float32, of each word and the eighth behind it: `_fill_ahead` in normal.py.
+    # For a small draw, calling NumPy takes longer than computing. So the first small draw converts the full block to samples,
+    # float32 of one word each (`ahead24`) or float64 of two (`ahead53`), and later draws are slices of these. Without machine
+    # code `_normals` holds float32 normal samples of each word and the word eight positions later: `_fill_ahead` in normal.py.
     #
     # Note [No draw twice]
-    # Threads share the default generator. Whoever moves on in the stream holds `lock`, so that no two of them get the same draws. A block
-    # is never written to again, so what is a view of one needs no lock. Draws of one op may be those before and after another thread's.
+    # Threads share the default generator. A thread holds `lock` while it advances the stream, so that no two threads get the same
+    # draws. A block is never overwritten, so views of it need no lock. Another thread's draws may come between the draws of one op.
     __slots__ = (
         "__weakref__",
         "_bits",
@@ -120,19 +120,19 @@ class Engine:
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits: Any = None  # a numpy.random.MT19937
-        self._memory: tuple[Any, Any] = (None, None)  # it, and its words
+        self._memory: tuple[Any, Any] = (None, None)  # `_bits`, and a view of its words
         self.lock = threading.RLock()  # Note [No draw twice]
         _engines.add(self)
         self.manual_seed(seed)
 
     def __del__(self) -> None:
-        bits = getattr(self, "_bits", None)  # not there if Ctrl-C came while it was made
+        bits = getattr(self, "_bits", None)  # missing if Ctrl-C interrupted `__init__`
         if bits is not None and len(_spare) < _KEPT:
             _spare.append(bits)
 
     @one_at_a_time
     def manual_seed(self, seed: int) -> Engine:
-        """Start the stream that belongs to a seed; -2**63 to 2**64 - 1, negative ones wrap around."""
+        """Start the stream of a seed from -2**63 to 2**64 - 1; negative seeds wrap around."""
         if type(seed) is not int:
             if isinstance(seed, np.integer):
                 raise TypeError("an integer is required")
@@ -177,10 +177,10 @@ class Engine:
         return self._bits
 
     def unlock(self) -> None:
-        """Free the engine and NumPy's generator of their locks, which a thread that is no more may have taken."""
+        """Release the locks of the engine and of NumPy's generator, which a thread that no longer exists may hold."""
         self.lock = threading.RLock()
         if self._bits is not None:
-            self._bits.lock._at_fork_reinit()  # as Python's own modules do; from NumPy 2.5 on even its state can't be read before
+            self._bits.lock._at_fork_reinit()  # as Python's own modules do; NumPy >= 2.5 takes the lock even to read the state
 
     @one_at_a_time
     def get_state(self) -> np.ndarray:
@@ -223,7 +223,7 @@ class Engine:
 
     @one_at_a_time
     def _load(self, seed: int, key: np.ndarray, position: int, fresh: bool) -> None:
-        """Put a twister's words in place, and make again the block that is being read."""
+        """Set the twister's words, and regenerate the block being read."""
         self.manual_seed(seed)
         bits = self._twister()
         if fresh and np.array_equal(bits.state["state"]["key"], key):
@@ -235,7 +235,7 @@ class Engine:
             self._next = position
 
     def raw(self, n: int) -> np.ndarray:
-        """The next n draws as uint64 below 2**32; possibly a view of the block: not to be written to."""
+        """The next n draws as uint64 below 2**32; possibly a view of the block, so read-only."""
         with self.lock:
             start = self._next
             stop = start + n
@@ -253,7 +253,7 @@ class Engine:
             return np.concatenate((rest, made[:missing])) if rest.size else made[:missing]
 
     def ahead24(self, n: int) -> np.ndarray | None:
-        """The next n draws as multiples of 2**-24 below 1, float32. Not to be written to. None if they are many, or reach beyond the block."""
+        """The next n draws as read-only multiples of 2**-24 below 1, float32. None if there are many, or if they exceed the block."""
         with self.lock:
             start = self._next
             stop = start + n
@@ -268,7 +268,7 @@ class Engine:
             return samples[start:stop]
 
     def ahead53(self, n: int) -> np.ndarray | None:
-        """The next n pairs of draws as multiples of 2**-53 below 1, likewise."""
+        """Like `ahead24`: the next n pairs of draws as multiples of 2**-53 below 1, float64."""
         with self.lock:
             start = self._next
             stop = start + 2 * n
@@ -284,7 +284,7 @@ class Engine:
             return samples[first : first + n]
 
     def _state(self) -> np.ndarray | None:
-        """The words of NumPy's generator as a view of its memory; None where there is no machine code."""
+        """The words of NumPy's generator as a view of its memory; None without machine code."""
         if not executable.compiles():
             return None
         bits = self._twister() if self._fresh else self._bits
@@ -295,13 +295,13 @@ class Engine:
         return state
 
     def mark(self) -> tuple[Any, ...]:
-        """What `go_back` needs to come back to this position."""
+        """The present position, for `go_back`."""
         state = self._state()
         kept = self._generator().state if state is None else state.copy()
         return kept, self._words, self._next, self._fresh
 
     def go_back(self, mark: tuple[Any, ...], used: int) -> None:
-        """The position that is so many draws behind a mark."""
+        """Continue `used` draws after a mark."""
         state = self._state()
         if state is None:
             self._generator().state = mark[0]
@@ -311,12 +311,12 @@ class Engine:
         self.raw(used)
 
     def _generator(self) -> Any:
-        """NumPy's generator."""
+        """NumPy's generator, seeded."""
         return self._twister() if self._fresh else self._bits
 
     @one_at_a_time
     def _natively(self, n: int) -> np.ndarray | None:
-        """The next n draws, more than a block, as uint32 by machine code; None where there is none. See kernels/random/twister.py."""
+        """The next n draws, more than a block, as uint32 from machine code; None if there is none. See twister.py."""
         state = self._state()
         if state is None:
             return None
@@ -332,9 +332,9 @@ class Engine:
         return made[:n]
 
     def pieces(self, n: int) -> Iterator[np.ndarray]:
-        """The next n draws in arrays of a size that stays in the cache, each of even length if n is even.
+        """The next n draws in arrays that fit in the cache, each of even length if n is even.
 
-        They are uint64 like those of `raw`, or uint32 if there are many and machine code has made them.
+        They are uint64 like those of `raw`, or uint32 if machine code has made them.
         """
         while n > BLOCK:
             words = self._natively(min(n, _LARGE_PIECE))
@@ -344,7 +344,7 @@ class Engine:
             n -= words.size
         if not n:
             return
-        # The first piece ends with a block where it can, so that the others are whole blocks and need no copy.
+        # The first piece ends with a block if possible, so that the others are full blocks and need no copy.
         size = PIECE + ((BLOCK - self._next) & ~1)
         while n > size:
             yield self.raw(size)
@@ -369,7 +369,7 @@ class Engine:
         start = 0
         for words in self.pieces(2 * n):
             stop = start + words.size // 2
-            pairs = words.astype("<u4").view("<u8")  # the first draw is the lower half: exchange the halves
+            pairs = words.astype("<u4").view("<u8")  # the first draw is the lower half: swap the halves
             np.left_shift(pairs, 32, out=out[start:stop])
             pairs >>= 32
             out[start:stop] |= pairs
@@ -379,13 +379,13 @@ class Engine:
 
 _engines: WeakSet[Engine] = WeakSet()
 
-# NumPy's generators whose engines are gone, for new ones: making one takes fifty times as long as seeding it.
+# NumPy generators of deleted engines, reused for new engines: creating one takes fifty times as long as seeding it.
 _spare: list[Any] = []
-_KEPT = 8  # at once
+_KEPT = 8  # of them at most
 
 
 def _unlock_all() -> None:
-    """A forked child has none of the parent's threads, one of which may have been drawing."""
+    """Release all engines' locks in a forked child, which lacks the parent's threads: one may have held a lock."""
     for engine in _engines:
         engine.unlock()
 

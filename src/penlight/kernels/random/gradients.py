@@ -1,10 +1,10 @@
-"""How gamma and Dirichlet samples move with their concentrations.
+"""Derivatives of gamma and Dirichlet samples with respect to their concentrations.
 
 # Note [Implicit reparameterisation]
-A sample x with distribution function F(x; a) moves, when its probability F is held fixed, by
+A sample x with distribution function F(x; a), at a fixed probability F, has the derivative
 dx/da = -(dF/da) / (dF/dx). F is a power series in x for both the gamma and the beta distribution; dividing it by the
-density term by term leaves series without gamma functions, whose terms follow from one another. They are summed in
-float64 until they no longer count, of each element as many as it needs: Note [Functions of scalars] in `scalars`.
+density term by term leaves series without gamma functions, whose terms satisfy a recurrence. They are summed in
+float64 until they are negligible, separately for each element: Note [Functions of scalars] in kernels/scalars.py.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..scalars import apply, constant, elementwise
 from ..special.gamma import digamma_from_one, digamma_of_number
 
 _MANY = 1000.0  # from this concentration on the Cornish-Fisher expansion has eight digits
-_LIMIT = 100_000.0  # terms; never needed by a value that can be sampled
-_COUNTS = {4: 1e-10, 8: 1e-17}  # the least part of a sum that counts, by the bytes of its dtype
+_LIMIT = 100_000.0  # terms at most; values that can be sampled need fewer
+_COUNTS = {4: 1e-10, 8: 1e-17}  # the relative size below which a term is negligible, by the bytes of the dtype
 
 
 def gamma_grad(alpha: Any, x: Any) -> Any:
@@ -33,7 +33,7 @@ def _gamma_grad(a: float, x: float, counts: float) -> float:
         return 0.0
     term, slope, factor, n = 1.0 / a, math.log(x) - digamma_from_one(a + 1.0), 2.0, a
     total = term * slope
-    # Below a factor of 1 the rest is at most a geometric series.
+    # Once the factor is below 1, a geometric series bounds the rest.
     while factor >= 1.0 or abs(term) * (1.0 + abs(slope)) > counts * (1.0 - factor) * abs(total):
         n += 1.0
         if n > a + _LIMIT:
@@ -72,7 +72,7 @@ def _dirichlet_grad(x: float, a: float, t: float) -> float:
     if x * t <= a and x < 0.9:
         start = math.log(x) + digamma_of_number(t) - digamma_from_one(a + 1.0)
         return -x * _beta_sum(x, a, t, start, 1.0)
-    # By symmetry from the series in 1 - x, which converges fast where x is large.
+    # By symmetry, the series in 1 - x, which converges fast for large x.
     y = 1.0 - x
     start = math.log1p(-y) + digamma_of_number(t) - digamma_of_number(a)
     return x * _beta_sum(y, t - a, t, start, 0.0)

@@ -1,4 +1,4 @@
-"""Integers and permutations from an `Engine`, draw for draw as PyTorch's CPU kernels make them."""
+"""Integers and permutations from an `Engine`, with the same draws as PyTorch's CPU kernels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from .engine import Engine
 from .uniform import Shape, c_name, digits, is_floating, largest, not_implemented, scalar_name
 
 _WIDE = 1 << 28  # from this many values on, a sample takes two draws
-# From this length on, randperm takes 64-bit draws and shuffles inside out
-_PERMUTATION_BY_PAIRS_OF_DRAWS = 0xFFFFFFFF // 20
+_WIDE_PERMUTATION = 0xFFFFFFFF // 20  # from this length on, randperm takes 64-bit draws and shuffles inside out
 
 
 def randint(engine: Engine, shape: Shape, low: int, high: int | None, dtype: np.dtype) -> np.ndarray:
-    """`torch.randint` and `random_(from, to)`: from low up to but not including high; None means all that dtype holds.
+    """`torch.randint` and `random_(from, to)`: from low to high - 1, or if high is None to the dtype's largest value.
 
     >>> randint(Engine(0), (4,), 0, 10, np.dtype("int64"))
     array([4, 9, 3, 0])
@@ -36,7 +35,7 @@ def randint(engine: Engine, shape: Shape, low: int, high: int | None, dtype: np.
 
 
 def random(engine: Engine, shape: Shape, dtype: np.dtype) -> np.ndarray:
-    """`random_()`: from 0 to the largest value, or to the last of the integers that a float holds without gaps.
+    """`random_()`: from 0 to the largest value, or for floats to the end of the range in which all integers are exact.
 
     >>> random(Engine(0), (3,), np.dtype("uint8"))
     array([172,  47, 117], dtype=uint8)
@@ -75,7 +74,7 @@ def _in_range(draws: np.ndarray, low: int, count: int, shape: Shape, dtype: np.d
         if count < 2**64:
             draws &= draws.dtype.type(count - 1)
     elif draws.dtype == np.uint32:
-        quotient = draws // np.uint32(count)  # NumPy divides by one number with SIMD, but takes its remainder without
+        quotient = draws // np.uint32(count)  # NumPy vectorises division by a scalar, but not the remainder
         quotient *= np.uint32(count)
         draws -= quotient
     else:
@@ -98,7 +97,7 @@ def _in_range(draws: np.ndarray, low: int, count: int, shape: Shape, dtype: np.d
 
 @cache
 def _limits(dtype: np.dtype) -> tuple[int, int]:
-    """The smallest and the largest whole number of a dtype, kept to what an int64 argument can say."""
+    """The smallest and the largest integer of a dtype, limited to the range of int64 arguments."""
     if dtype.kind == "b":
         return 0, 1
     if is_floating(dtype):
@@ -138,7 +137,7 @@ def _check_open(low: int, dtype: np.dtype) -> tuple[int, int]:
 
 
 def _check_bounds(low: int, high: int, dtype: np.dtype) -> tuple[int, int]:
-    """Refuse what `random_(from, to)` refuses; the bounds, moved inside where a float cannot hold them."""
+    """Check the bounds of `random_(from, to)`; returns them, moved inward if a float cannot represent them."""
     if dtype.kind == "i" and dtype.itemsize >= 4 and -(2**31) <= low < high <= 2**31:
         return low, high  # the usual case
     if low >= high:
@@ -176,25 +175,25 @@ def _check_value(name: str, value: int, dtype: np.dtype) -> None:
 
 
 def _cast(value: int, dtype: np.dtype) -> int:
-    """The value after a journey through the dtype and back to int64, where too large becomes the smallest."""
+    """The value converted to the dtype and back to int64; out-of-range values become the smallest int64."""
     with silent():
-        there = float(np.array(value, np.float64 if dtype.itemsize == 8 else np.float32).astype(dtype))
-    return int(there) if abs(there) < 2.0**63 else -(2**63)
+        converted = float(np.array(value, np.float64 if dtype.itemsize == 8 else np.float32).astype(dtype))
+    return int(converted) if abs(converted) < 2.0**63 else -(2**63)
 
 
 def _spacing(value: int, dtype: np.dtype) -> int:
-    """The distance from a whole number of this size to the next that the dtype holds."""
+    """The distance from an integer of this size to the next one that the dtype represents."""
     return 1 << max(abs(value).bit_length() - digits(dtype), 0)
 
 
 def _round_up(low: int, dtype: np.dtype) -> int:
-    """The lower bound, or the next that the dtype holds if rounding would fall below it."""
+    """The lower bound, or the next integer that the dtype represents if rounding would go below the bound."""
     rounded = _cast(low + 1, dtype)
     return rounded + _spacing(low + 1, dtype) if rounded < low else low
 
 
 def _round_down(high: int, dtype: np.dtype) -> int:
-    """The upper bound, or one further down if the last value would round up to it."""
+    """The upper bound, or a smaller one if the last value would round up to it."""
     rounded = _cast(high - 1, dtype)
     return rounded - _spacing(high - 1, dtype) if rounded >= high else high
 
@@ -208,7 +207,7 @@ def randperm(engine: Engine, n: int, dtype: np.dtype) -> np.ndarray:
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     _check_permutation(n, dtype)
-    if n >= _PERMUTATION_BY_PAIRS_OF_DRAWS:
+    if n >= _WIDE_PERMUTATION:
         order = _inside_out(engine.random64(n))
     elif n > 1:
         order = _shuffle(_targets(engine, n))
@@ -227,7 +226,7 @@ def _check_permutation(n: int, dtype: np.dtype) -> None:
 
 
 def _targets(engine: Engine, n: int) -> np.ndarray:
-    """The position that the shuffle swaps each position with: itself or a later one."""
+    """For each position, the one that the shuffle swaps it with: the same or a later one."""
     draws = engine.random32(n - 1)
     draws %= np.arange(n, 1, -1, dtype=np.uint32)
     target = np.arange(n)
@@ -246,12 +245,12 @@ def _shuffle(target: np.ndarray) -> np.ndarray:
             swapped[i], swapped[j] = swapped[j], swapped[i]
         return np.array(swapped)
     # Note [A shuffle without a loop]
-    # When its turn comes, position i gets what lies at target[i], and what lay at i goes there. So i gets what the last
-    # earlier swap with the same target put there, namely what that swap found at its own position; or, if there was no
-    # such swap, the number target[i] itself. And a position k, when its turn comes, holds what the last earlier swap
-    # with target k put there; or k, if there was none. Sorting the pairs (target, i) finds "the last earlier swap
-    # with the same target" for all i at once: the neighbour in the sorted order. The chains of "what that one found
-    # at its own position" are short, about log n steps at most, and are followed for all positions at once.
+    # Swap i exchanges the values at positions i and target[i]. So position i gets the value that the last earlier swap j
+    # with the same target put there, which is the value that swap j found at position j; without such a swap, it gets the
+    # number target[i] itself. The value found at position k is in turn the one that the last earlier swap with target k
+    # put there, or k. Sorting the pairs (target, i) finds the last earlier swap with the same target for all i: the
+    # neighbour in the sorted order. The chains of values found are short, about log n steps at most, and are followed
+    # for all positions together.
     n = target.size
     shift = int(n - 1).bit_length()
     source = np.arange(n)
@@ -265,18 +264,18 @@ def _shuffle(target: np.ndarray) -> np.ndarray:
     same = np.flatnonzero(position[1:] == position[:-1])
     earlier, later = swap[same], swap[same + 1]
 
-    source[position] = swap  # of several swaps with one target the last is written last
-    own = later == position[same]  # but the swap of a position with itself does not count
-    source[later[own]] = earlier[own]
+    source[position] = swap  # the last of several swaps with one target is written last
+    with_itself = later == position[same]  # the swap of a position with itself changes nothing
+    source[later[with_itself]] = earlier[with_itself]
 
     found = source[earlier]
-    going = np.arange(found.size)
-    while going.size:
-        here = found[going]
-        there = source[here]
-        moved = there != here
-        going = going[moved]
-        found[going] = there[moved]
+    active = np.arange(found.size)
+    while active.size:
+        current = found[active]
+        following = source[current]
+        moved = following != current
+        active = active[moved]
+        found[active] = following[moved]
     order = target.copy()
     order[later] = found
     return order
@@ -284,7 +283,7 @@ def _shuffle(target: np.ndarray) -> np.ndarray:
 
 def _inside_out(draws: np.ndarray) -> np.ndarray:
     """The numbers below n after swapping position i with position draws[i] % (i + 1), for i = 0, 1, ..."""
-    # Undoing these swaps means doing them in reverse order, and counted from the other end that is the shuffle above.
+    # The inverse does these swaps in reverse order; counted from the other end, that is the shuffle above.
     n = draws.size
     target = (n - 1) - (draws % np.arange(1, n + 1, dtype=np.uint64)).astype(np.int64)[::-1]
     undone = _shuffle(target)

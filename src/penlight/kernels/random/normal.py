@@ -1,4 +1,4 @@
-"""Normal samples from an `Engine`, as PyTorch's CPU kernels make them."""
+"""Normal samples from an `Engine`, with the same draws and digits as PyTorch's CPU kernels."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _FUNCTIONS: dict[str, Function] = {}
 
 
 def libm(name: str) -> Function:
-    """A function of the C library on float64 arrays, 'log', 'cos', ...; called with an array and where to write."""
+    """A function of the C library on float64 arrays, such as 'log' or 'cos'; called with an input and an output array."""
     # Note [The C library's last digit]
     # PyTorch calls the C library for these, as Python's math does. So does NumPy, except on processors for which it
-    # has SIMD versions that differ in the last digit. One try on a few hundred numbers tells.
+    # has SIMD versions that differ in the last digit. A trial on a few hundred numbers shows whether they differ.
     function = _FUNCTIONS.get(name)
     if function is None:
         scalar: Callable[[float], float] = getattr(math, name)
@@ -40,7 +40,7 @@ def libm(name: str) -> Function:
 def normal(
     engine: Engine, shape: Shape, dtype: np.dtype, mean: float = 0.0, std: float = 1.0, contiguous: bool = True
 ) -> np.ndarray:
-    """`torch.randn` and `normal_`; `contiguous=False` gives what a tensor that is not contiguous would be filled with.
+    """`torch.randn` and `normal_`; `contiguous=False` returns the samples that PyTorch draws for a non-contiguous tensor.
 
     >>> normal(Engine(0), (3,), np.dtype("float32"))
     array([ 1.5409961, -0.2934289, -2.1787894], dtype=float32)
@@ -101,7 +101,7 @@ def normal_tensors(
 
 @one_at_a_time
 def normal_pairs(engine: Engine, n: int) -> np.ndarray:
-    """n standard normal samples in float64, a pair at a time; the second of the last pair is kept for the next call."""
+    """n standard normal samples in float64, made in pairs; an unused second sample is kept for the next call."""
     if n < 16:
         return _short_pairs(engine, n)
     out = np.empty(n)
@@ -128,7 +128,7 @@ def normal_pairs(engine: Engine, n: int) -> np.ndarray:
 
 @one_at_a_time
 def _short_pairs(engine: Engine, n: int) -> np.ndarray:
-    """The same number by number, which for some is quicker than calls of NumPy."""
+    """`normal_pairs` in Python scalars, which is faster for a few samples."""
     made = [] if engine._normal is None or not n else [engine._normal]
     pairs = (n - len(made) + 1) // 2
     if made or pairs:
@@ -161,12 +161,12 @@ def scale64(samples: np.ndarray, mean: float, std: float) -> np.ndarray:
 def _scale32(samples: np.ndarray, mean: float, std: float) -> None:
     """samples * std + mean in float32, rounded once, in place."""
     if mean == 0.0 and std == 1.0:
-        return  # the transform has made -0 to 0 already
+        return  # the transform returns no -0
     mean, std = float(np.float32(mean)), float(np.float32(std))
     if mean == 0.0 or std == 1.0:
         if std != 1.0:
             samples *= np.float32(std)
-        samples += np.float32(mean)  # also where mean is zero: -0 becomes 0
+        samples += np.float32(mean)  # also if mean is zero: -0 becomes 0
     else:
         samples[...] = fma32(samples, std, mean)
 
@@ -177,10 +177,10 @@ def _fill_long(
     fill: Callable[[Engine, np.ndarray], None],
     transform: Callable[[np.ndarray], None],
 ) -> None:
-    """Fill 16 numbers or more with standard normal samples."""
+    """Fill an array of at least 16 elements with standard normal samples."""
     # Note [Sixteen at a time]
-    # First everything is filled with uniform samples, then each 16 of them become normal samples in place: the first
-    # eight are the radii and the last eight the angles. If something remains at the end, the last 16 numbers are
+    # The array is filled with uniform samples, then each group of 16 is transformed to normal samples in place: the first
+    # eight are the radii and the last eight the angles. If the size is not a multiple of 16, the last 16 elements are
     # filled with fresh uniform samples and transformed again.
     whole = out.size & ~15
     if whole == out.size:
@@ -198,7 +198,7 @@ def _fill_long(
 
 @one_at_a_time
 def _fill_ahead(engine: Engine, out: np.ndarray) -> bool:
-    """The same as `_fill_long` from what the engine's block gives for pairs of words eight apart; False if its rest is too short."""
+    """`_fill_long` from the block's normal samples (Note [Uniform samples ahead]); False if the rest of the block is too short."""
     whole, start = out.size & ~15, engine._next
     uniform = engine.ahead24(out.size if out.size == whole else out.size + 16)
     if uniform is None:
@@ -216,7 +216,7 @@ def _fill_ahead(engine: Engine, out: np.ndarray) -> bool:
 
 
 def _fill_rounded(engine: Engine, n: int, mean: float, std: float) -> np.ndarray:
-    """16 samples or more for the 16-bit dtypes: in float32, and a started block takes just its 16 fresh samples."""
+    """At least 16 samples in float32, for the 16-bit dtypes. An incomplete last group uses its 16 fresh samples only."""
     longer = np.empty((n + 15) & ~15, np.float32)
     fill24(engine, longer)
     box_muller32(longer)
@@ -227,7 +227,7 @@ def _fill_rounded(engine: Engine, n: int, mean: float, std: float) -> np.ndarray
 
 
 def _box_muller64(u: np.ndarray) -> None:
-    """Turn each 16 uniform samples of a flat float64 array into 16 normal ones, in place."""
+    """Transform each group of 16 uniform samples of a flat float64 array to normal samples, in place."""
     log, cos, sin = libm("log"), libm("cos"), libm("sin")
     blocks = u.view("V64").reshape(-1, 2)
     step = 512

@@ -1,7 +1,4 @@
-"""Normal samples from uniform ones. The formulas, and the same in NumPy: kernels/random/box_muller.py.
-
-Here a fused multiply-add is one instruction, as it is in PyTorch's kernel.
-"""
+"""The Box-Muller transform as a kernel of the compiler. The formulas are in box_muller.py; a fused multiply-add is one instruction here."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from .box_muller import samples
 
 
 def box_muller(b: Rows) -> None:
-    """Rows of 16: eight samples that become radii, and eight that become angles; to be called with eight columns."""
+    """Rows of 16 samples: eight for radii and eight for angles; called with eight columns."""
     radii, angles = b.split(2)
 
     def body() -> None:

@@ -1,8 +1,7 @@
-"""Gamma, Dirichlet, Poisson and binomial samples, draw for draw as PyTorch's CPU kernels make them.
+"""Gamma, Dirichlet, Poisson and binomial samples, with the same draws as PyTorch's CPU kernels.
 
-How many draws one sample takes depends on the draws themselves, so each starts where the one before ended. These go sample by sample, in machine code
-that the compiler makes of the functions below. Where no machine code runs, Python calls the same functions, but for those that NumPy makes many at a time
-(`at_once.py`).
+The number of draws that a sample takes depends on the draws themselves, so each sample starts where the previous one ended. The functions below make
+one sample each. The compiler turns them into machine code; without it Python calls them, unless NumPy can make many samples at once (`at_once.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _SQUEEZE = float(np.float32(0.0331))
 
 
 class Reader:
-    """Uniform and normal samples one at a time, made of draws. `kept` is the second of two normal samples, or NaN if there is none."""
+    """Reads uniform and normal samples from an array of draws. `kept` is the unused second sample of a normal pair, or NaN."""
 
     def __init__(self, draws: Doubles, size: int, count: int, kept: float) -> None:
         self.draws = draws
@@ -39,7 +38,7 @@ class Reader:
         self.kept = kept
 
     def is_served(self) -> bool:
-        """Whether there were as many draws as were asked for. If not, what was given since is not random, and the sample in the making is dropped."""
+        """Whether there were enough draws. If not, the last samples are not random, and the sample being made must be dropped."""
         return self.next <= self.count
 
     def uniform(self) -> float:
@@ -62,9 +61,9 @@ class Reader:
 def samples(
     begin: int, end: int, table: Doubles, draws: Doubles, out: Doubles, state: Doubles, size: int, count: int, *, sample: Any, width: int
 ) -> None:  # fmt: skip
-    """`sample(reader, table, i)` for the rows of a table, which begin at i, until there are too few draws.
+    """Write `sample(reader, table, offset)` for each row of the table, until the draws are used up.
 
-    `state` is the normal sample that is kept, before and after; then how many rows are done, and how many draws they took.
+    `state` holds the kept normal sample (before and after), the number of rows done, and the number of draws they took.
     """
     reader = Reader(draws, size, count, state[0])
     row, used, kept = begin, 0, reader.kept
@@ -81,11 +80,11 @@ def samples(
     state[2] = float(used)
 
 
-SAMPLERS: dict[Any, int] = {}  # functions that make a sample, with how many parameters each reads from its row
+SAMPLERS: dict[Any, int] = {}  # the functions that make a sample, and how many parameters a row has for each
 
 
 def sampler(width: int) -> Callable[[Any], Any]:
-    """Mark a function that makes a sample."""
+    """Register a function that makes a sample from a row of `width` parameters."""
 
     def mark(function: Any) -> Any:
         SAMPLERS[function] = width
@@ -96,7 +95,7 @@ def sampler(width: int) -> Callable[[Any], Any]:
 
 @lru_cache(None)
 def _kernel(sample: Any) -> Any:
-    """`samples` for one distribution: compiled, or as it is where no machine code runs, or where there is no source to compile."""
+    """`samples` for one distribution: compiled, or in Python if there is no machine code or no source to compile."""
     width = SAMPLERS[sample]
     compiled = compile_loops(samples, np.dtype(np.float64), sample=sample, width=width)
     if compiled is not None:
@@ -108,14 +107,12 @@ def _kernel(sample: Any) -> Any:
         reader = _Iterated(draws[:count].tolist(), state.item(0))
         rows, made, left, kept = table.reshape(-1), [], count, reader.kept
         try:
-            for first in range(
-                begin, end, _ROWS
-            ):  # a list of all rows at each call would take time by the square of their number
+            for first in range(begin, end, _ROWS):  # converting all rows at each call would take quadratic time
                 part = rows[first * width : min(first + _ROWS, end) * width].tolist()
                 for at in range(0, len(part), width):
                     made.append(sample(reader, part, at))
                     left, kept = reader.left(), reader.kept
-        except StopIteration:  # the sample in the making is dropped
+        except StopIteration:  # the sample being made is dropped
             pass
         out.reshape(-1)[begin : begin + len(made)] = made
         state[:] = kept, begin + len(made), count - left
@@ -127,7 +124,7 @@ _ROWS = 256
 
 
 class _Iterated(Reader):
-    """A reader for Python: draws come from an iterator, which ends by an exception. A call of it takes a fifth of the time of a method."""
+    """A reader for Python whose draws come from an iterator that raises at the end: calling it takes a fifth of a method's time."""
 
     def __init__(self, draws: list[float], kept: float) -> None:
         iterator = iter(draws)
@@ -141,7 +138,7 @@ _EACH, _LARGE_PIECE = 4, 8192
 
 
 def each(engine: Engine, sample: Callable[..., float], *columns: np.ndarray) -> np.ndarray:
-    """`sample` for each row of the columns' elements, one after the other, as float64."""
+    """A float64 array of `sample` for each row of parameters; `columns` has an array for each parameter."""
     shape = columns[0].shape
     out = np.empty(shape)
     if not out.size:
@@ -162,10 +159,10 @@ _NO_DRAWS = np.zeros(1)
 
 @one_at_a_time
 def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarray) -> None:
-    """Run a kernel over a table of rows of so many numbers, with draws as long as it asks for more."""
+    """Run a kernel over a table with `width` columns, with more draws until all rows are done."""
     left, rows, made = out.size, table, out
     draws = _in_block(engine, left)
-    mark: tuple[Any, ...] | None = None  # the position before the latest draws, if they reach beyond a block
+    mark: tuple[Any, ...] | None = None  # the position before the latest draws, if they may exceed the block
     made_now = 0
     state = np.zeros(3)
     state[0] = math.nan if engine._normal is None else engine._normal
@@ -178,7 +175,7 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
         if not left:
             break
         rows, made = table.reshape(-1)[-left * width :], out.reshape(-1)[-left:]
-        # What is left did not do for one sample, so at least one of those that are made now will be used, and all that are left.
+        # The remaining draws did not suffice for one sample, so all of them will be used, and at least one fresh draw.
         mark = engine.mark() if left >= LEAST_FOR_ALL else None
         made_now = 1 if mark is None else min(_EACH * left, _LARGE_PIECE)
         fresh = uniform53(engine, (made_now,))
@@ -192,9 +189,9 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
 
 
 def _in_block(engine: Engine, samples: int) -> np.ndarray:
-    """The draws that so many samples may take, if the block has them."""
+    """Draws for a number of samples, as far as the block has them."""
     draws = engine.ahead53(min((BLOCK - engine._next) // 2, MOST_FROM_BLOCK, _EACH * samples))
-    assert draws is not None  # they are in the block
+    assert draws is not None  # because they are in the block
     return draws
 
 
@@ -206,7 +203,7 @@ def standard_gamma(engine: Engine, alpha: np.ndarray) -> np.ndarray:
     """
     if alpha.dtype not in (np.float32, np.float64):
         raise not_implemented("gamma_cpu", alpha.dtype)
-    # By the method of Marsaglia and Tsang; what depends on alpha alone is computed in its dtype.
+    # The method of Marsaglia and Tsang. Quantities that depend on alpha alone are computed in its dtype.
     boosted = alpha < 1
     with silent():
         power = 1 / alpha
@@ -270,7 +267,7 @@ def poisson(engine: Engine, rate: np.ndarray) -> np.ndarray:
     if not is_floating(rate.dtype):
         raise not_implemented("poisson_cpu", rate.dtype)
     rates = rate.astype(np.float64, copy=False)
-    if rates.size and not np.minimum.reduce(rates, None) >= 0:  # NaN neither
+    if rates.size and not np.minimum.reduce(rates, None) >= 0:  # also refuses NaN
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     return narrow(each(engine, _poisson, rates), rate.dtype)
 
@@ -292,7 +289,7 @@ def _poisson(reader: Reader, table: Doubles, at: int) -> float:
 
 
 def _poisson_large(reader: Reader, rate: float) -> float:
-    """Hoermann's transformed rejection, for rates from ten on."""
+    """Hoermann's transformed rejection, for rates >= 10."""
     a, b, v_r, inverse_alpha = poisson_constants(rate)
     while reader.is_served():
         u = reader.uniform() - 0.5
@@ -301,7 +298,7 @@ def _poisson_large(reader: Reader, rate: float) -> float:
         if us == 0.0:
             continue
         k = (2.0 * a / us + b) * u + rate + 0.43
-        if k - k == 0.0:  # which an infinite rate does not give
+        if k - k == 0.0:  # finite: not if the rate is infinite
             k = math.floor(k)
         if us >= 0.07 and v <= v_r:
             return k
@@ -338,7 +335,7 @@ def binomial(engine: Engine, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
     if count.dtype.itemsize == 2:
         raise not_implemented("binomial_cpu", count.dtype)
     count, prob = np.broadcast_arrays(count, prob)
-    # PyTorch computes these in the dtype, and all that follows in double precision.
+    # PyTorch computes these in the dtype, and the rest in double precision.
     flipped = prob > 0.5
     rare = np.where(flipped, 1 - prob, prob)
     mean = count * rare
@@ -430,7 +427,7 @@ STIRLING_REST = (
 
 
 def stirling_rest(k: float) -> float:
-    """What Stirling's formula leaves out of log k!"""
+    """The error of Stirling's formula for log k!"""
     if k <= 9:
         return STIRLING_REST[int(k)]
     square = (k + 1.0) * (k + 1.0)

@@ -1,4 +1,4 @@
-"""The other distributions, draw for draw as PyTorch's CPU kernels make them: one uniform number (or pair) each."""
+"""Exponential, geometric, Cauchy, log-normal and multinomial samples, with the same draws as PyTorch's CPU kernels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def exponential(engine: Engine, shape: Shape, dtype: np.dtype, lambd: float = 1.
 
 
 def geometric(engine: Engine, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
-    """`geometric_`: how many trials up to and including the first success.
+    """`geometric_`: the number of trials up to and including the first success.
 
     >>> geometric(Engine(0), (3,), np.dtype("int64"), 0.3)
     array([1, 1, 3])
@@ -50,7 +50,7 @@ def geometric(engine: Engine, shape: Shape, dtype: np.dtype, p: float) -> np.nda
     with silent():
         trials = np.log(u, np.empty(shape))
         trials /= scale
-        # The last digit of a logarithm decides next to integers only: Note [The C library's last digit].
+        # The last digit of a logarithm matters only close to integers: Note [The C library's last digit].
         close = np.abs(trials - np.rint(trials)) <= 1e-14 * trials
     if close.any():
         trials[close] = libm("log")(u[close], np.empty(int(close.sum()))) / scale
@@ -110,7 +110,7 @@ def multinomial(engine: Engine, weights: np.ndarray, num_samples: int, replaceme
     if replacement and num_samples > 1:
         return _with_replacement(engine, weights, num_samples)
     _check_weights(weights)
-    # The largest of weight / exponential sample belongs to each index as often as its weight says.
+    # weight / exponential sample is largest at an index with a probability proportional to its weight.
     if weights.flags.c_contiguous:
         score = exponential(engine, weights.shape, weights.dtype)
     else:
@@ -127,7 +127,7 @@ def multinomial(engine: Engine, weights: np.ndarray, num_samples: int, replaceme
 
 
 def _largest(score: np.ndarray, k: int) -> np.ndarray:
-    """Where the k largest of each row are, the largest first."""
+    """The indices of the k largest elements of each row, largest first."""
     score = np.negative(score)
     if 4 * k < score.shape[-1]:
         some = np.argpartition(score, k, axis=-1)[..., :k]
@@ -167,7 +167,7 @@ def _check_weights(weights: np.ndarray) -> None:
 
 
 def _with_replacement(engine: Engine, weights: np.ndarray, num_samples: int) -> np.ndarray:
-    """Look uniform samples up in the cumulative weights, row after row."""
+    """Look up uniform samples in the cumulative weights, row by row."""
     wide = weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights
     least = np.minimum.reduce(wide, None, initial=math.inf)  # NaN, if there is one
     if not least >= 0:

@@ -1,6 +1,6 @@
-"""The Mersenne twister, eight words at a time, and what samples are made of its words. The same in NumPy: kernels/random/engine.py, kernels/random/uniform.py.
+"""The Mersenne twister as a vector kernel, and uniform samples from its words. The same in NumPy: engine.py and uniform.py.
 
-Each word depends on those 624, 623 and 227 words before it. So if all words stand one after the other, eight neighbours can be made at once.
+Each word depends on the words 624, 623 and 227 before it. So in one contiguous array, eight neighbouring words can be computed together.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ _FIRST_MASK, _SECOND_MASK = 0x9D2C5680, 0xEFC60000
 
 
 def state_of(twister: Any) -> np.ndarray | None:
-    """The words of a `numpy.random.MT19937`, as a view of its memory; None if they are not where they are expected.
+    """The words of a `numpy.random.MT19937` as a view of its memory; None if its layout is not the expected one.
 
-    NumPy gives the address away, but a copy of the state, which it makes word by word, takes as long as making a hundred thousand of them.
+    NumPy publishes the address. Its own copy of the state takes as long as generating a hundred thousand words.
     """
     address = twister.ctypes.state_address
     words: np.ndarray = np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint32)), (WORDS,))
-    return words if _is_there(words, twister) else None
+    return words if _has_expected_layout(words, twister) else None
 
 
 _found: list[bool] = []
 
 
-def _is_there(words: np.ndarray, twister: Any) -> bool:
-    """Whether NumPy lays out its state as it did; looked at once."""
+def _has_expected_layout(words: np.ndarray, twister: Any) -> bool:
+    """Whether these are the words of NumPy's state; checked once."""
     if not _found:
         _found.append(np.array_equal(words, twister.state["state"]["key"]))
     return _found[0]
 
 
 def draw(state: np.ndarray, blocks: int, out: np.ndarray) -> None:
-    """Write the next so many blocks of words to `out`, uint32, and let `state` be what belongs to the last of them."""
+    """Write the next blocks of words to `out` (uint32), and advance `state` to the last of them."""
     words = np.empty((blocks + 1) * WORDS, np.uint32)
     words[:WORDS] = state
     if not out.flags.c_contiguous or out.dtype != np.uint32 or out.size != blocks * WORDS:
@@ -51,7 +51,7 @@ def draw(state: np.ndarray, blocks: int, out: np.ndarray) -> None:
 
 
 def twist(b: Rows) -> None:
-    """Makes new words behind those that are there, and writes them tempered to `out`."""
+    """Append new words to the present ones, and write them tempered to `out`."""
     words, out = b.array(), b.array()
     following, middle, new = words.ahead(1), words.ahead(_MIDDLE), words.ahead(WORDS)
 
@@ -77,9 +77,9 @@ def uniform24(b: Rows) -> None:
 
 
 def uniform53(b: Rows) -> None:
-    """Multiples of 2**-53 in [0, 1) from pairs of words, the first of which is the upper half: the lower 53 bits of each.
+    """Multiples of 2**-53 in [0, 1): the lower 53 bits of each pair of words, of which the first is the upper half.
 
-    As the lowest bits of 2**52 and of 2**84 they are numbers, whose sum is exact.
+    The halves become the lowest bits of 2**52 and of 2**84, so no conversion from integers is needed, and all sums are exact.
     """
     pairs, out = b.array(kind="float64"), b.array(kind="float64")
 

@@ -1,4 +1,4 @@
-"""Uniform and Bernoulli samples from an `Engine`, draw for draw as PyTorch's CPU kernels make them."""
+"""Uniform and Bernoulli samples from an `Engine`, with the same draws as PyTorch's CPU kernels."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _NAMES = {
 
 
 def scalar_name(dtype: np.dtype) -> str:
-    """What PyTorch's error messages call a dtype: 'Long', 'Half', ..."""
+    """A dtype's name in most of PyTorch's error messages: 'Long', 'Half', ..."""
     return _NAMES.get(dtype.name, (dtype.name, dtype.name))[0]
 
 
 def c_name(dtype: np.dtype) -> str:
-    """The C++ type of a dtype, which other error messages use: 'long int', 'c10::Half', ..."""
+    """A dtype's C++ type, which other error messages use: 'long int', 'c10::Half', ..."""
     return _NAMES.get(dtype.name, (dtype.name, dtype.name))[1]
 
 
@@ -60,7 +60,7 @@ def largest(dtype: np.dtype) -> float:
 
 
 def digits(dtype: np.dtype) -> int:
-    """The bits of a floating dtype's significand."""
+    """The number of bits of a floating dtype's significand."""
     return {8: 53, 4: 24}.get(dtype.itemsize) or (11 if dtype.kind == "f" else 8)
 
 
@@ -70,7 +70,7 @@ def not_implemented(kernel: str, dtype: np.dtype) -> NotImplementedError:
 
 
 def narrow(samples: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Float64 samples in a floating dtype; the 16-bit ones are rounded by way of float32, as PyTorch does."""
+    """Float64 samples cast to a floating dtype; to 16 bits through float32, as in PyTorch."""
     if dtype == np.float64:
         return samples
     with silent():
@@ -93,7 +93,7 @@ _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def fill24(engine: Engine, out: np.ndarray) -> None:
-    """Fill a flat float32 array with multiples of 2**-24 in [0, 1): one draw each, its lower 24 bits."""
+    """Fill a flat float32 array with multiples of 2**-24 in [0, 1): the lower 24 bits of one draw each."""
     if out.size <= MOST_FROM_BLOCK:
         samples = engine.ahead24(out.size)
         if samples is not None:
@@ -113,7 +113,7 @@ def fill24(engine: Engine, out: np.ndarray) -> None:
 
 
 def fill53(engine: Engine, out: np.ndarray) -> None:
-    """Fill a flat float64 array with multiples of 2**-53 in [0, 1): two draws each, the lower 53 bits of the pair."""
+    """Fill a flat float64 array with multiples of 2**-53 in [0, 1): the lower 53 bits of a pair of draws each."""
     if out.size <= MOST_FROM_BLOCK:
         samples = engine.ahead53(out.size)
         if samples is not None:
@@ -127,7 +127,7 @@ def fill53(engine: Engine, out: np.ndarray) -> None:
 
 
 def uniform53(engine: Engine, shape: Shape) -> np.ndarray:
-    """Samples from [0, 1) in float64; what most of the other distributions are made from."""
+    """Samples from [0, 1) in float64, from which most other distributions are made."""
     n = math.prod(shape)
     samples = engine.ahead53(n) if n <= MOST_FROM_BLOCK else None
     if samples is not None:
@@ -138,7 +138,7 @@ def uniform53(engine: Engine, shape: Shape) -> np.ndarray:
 
 
 def check_uniform(dtype: np.dtype, low: float, high: float) -> None:
-    """Refuse what `uniform_` refuses, in its words."""
+    """Check the bounds of `uniform_`, with PyTorch's errors."""
     if dtype.kind in "fc" and ((low == 0.0 and high == 1.0) or (dtype.itemsize >= 4 and -1e4 < low <= high < 1e4)):
         return
     if dtype.kind == "c":
@@ -191,11 +191,11 @@ def uniform(engine: Engine, shape: Shape, dtype: np.dtype, low: float = 0.0, hig
 
 
 def _stretch(u: np.ndarray, low: float, high: float) -> None:
-    """Map [0, 1) to [low, high) in place as PyTorch's fused multiply-add does: one rounding, and `high` becomes low."""
+    """Map [0, 1) to [low, high) in place, rounded once like PyTorch's fused multiply-add; a result of `high` becomes `low`."""
     # Note [One rounding without a fused multiply-add]
-    # u * (high - low) + low rounds once in PyTorch. From zero, the product alone is rounded anyway. Around zero,
-    # 2u - 1 is exact because u is a multiple of 2**-24 (2**-53) below one, and again one product remains. These two
-    # are nearly all that programs ask for; anything else takes the longer way.
+    # u * (high - low) + low is rounded once in PyTorch. If low is zero, only the product is rounded. If low is -high,
+    # 2u - 1 is exact, because u is a multiple of 2**-24 (2**-53) below one, and again one product remains. Nearly all
+    # programs use one of these two cases; other bounds use the slower `fma32` and `fma64`.
     low, high = (float(u.dtype.type(value)) for value in (low, high))
     if low == 0.0 or low == -high:
         if low:
@@ -213,7 +213,7 @@ def _stretch(u: np.ndarray, low: float, high: float) -> None:
 
 
 def bernoulli(engine: Engine, p: float, shape: Shape, dtype: np.dtype) -> np.ndarray:
-    """`bernoulli_(p)`: ones with probability p; two draws for each element, whatever the dtype.
+    """`bernoulli_(p)`: ones with probability p; two draws for each element of any dtype.
 
     >>> bernoulli(Engine(0), 0.5, (4,), np.dtype("int64"))
     array([0, 0, 1, 0])
@@ -238,7 +238,7 @@ def bernoulli(engine: Engine, p: float, shape: Shape, dtype: np.dtype) -> np.nda
 
 
 def bernoulli_each(engine: Engine, p: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """`torch.bernoulli(p)` and `bernoulli_(p)` with an array of probabilities: one draw each, two in float64.
+    """`torch.bernoulli(p)` and `bernoulli_(p)` for an array of probabilities: one draw each, or two in float64.
 
     >>> bernoulli_each(Engine(0), np.array([0.0, 0.9, 0.5], np.float32), np.dtype("float32"))
     array([0., 1., 1.], dtype=float32)
@@ -263,8 +263,8 @@ def bernoulli_each(engine: Engine, p: np.ndarray, dtype: np.dtype) -> np.ndarray
 
 
 def _are_probabilities(p: np.ndarray) -> bool:
-    """Whether all numbers of a float32 or float64 array are from 0 to 1."""
-    # As unsigned integers, the bits of what is below 0, above 1 or NaN are larger than those of 1. So are those of -0.
+    """Whether all elements of a float32 or float64 array are between 0 and 1."""
+    # As unsigned integers, the bits of negative numbers (and -0), of numbers above 1 and of NaN are larger than those of 1.
     bits, one = (np.uint32, 0x3F800000) if p.dtype.itemsize == 4 else (np.uint64, 0x3FF0000000000000)
     if not p.size or np.maximum.reduce(p.view(bits), None) <= one:
         return True

@@ -1,7 +1,7 @@
-"""Special functions by SciPy, where it is installed and no machine code runs: of few numbers its loops in C are up to 60 times as fast as ours.
+"""SciPy's special functions, used if it is installed and there is no machine code: for small arrays they are up to 60 times as fast as ours.
 
-They differ from ours by rounding. At poles, beyond the range of floats and at NaN the two libraries differ by more, so SciPy is asked only where
-all numbers lie in an interval in which it is known not to be (tests/kernels/test_by_scipy.py).
+The results differ from ours by rounding. At poles, at NaN and where results overflow the libraries differ by more, so SciPy is called only if all elements
+lie in intervals in which both are known to agree (tests/kernels/test_by_scipy.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Array = np.ndarray
 
 
 class Function(NamedTuple):
-    """What SciPy has instead of a function: its name there (or what makes one of `scipy.special`), the intervals of the arguments, and up to how many elements it is faster."""
+    """SciPy's version of a function: its name (or a function that makes it from `scipy.special`), the intervals of its arguments, and the number of elements up to which it is faster."""
 
     name: str | Callable[[Any], Callable[..., Array]]
     intervals: tuple[tuple[float, float], ...]
@@ -28,14 +28,14 @@ class Function(NamedTuple):
 
 
 def _upper_gamma(special: Any) -> Callable[..., Array]:
-    """SciPy's gammaincc takes 2 µs for an element where the first argument is small, gammainc a twentieth of that."""
+    """gammaincc through gammainc, which takes a twentieth of the time if the first argument is small."""
 
     def run(a: Array, x: Array) -> Array:
         if a.shape != x.shape:
             a, x = np.broadcast_arrays(a, x)
         lower = special.gammainc(a.astype(np.float64), x)
         upper = np.asarray(1.0 - lower)
-        inexact = lower > 0.9  # no `where=`: with it SciPy's functions write where they may not
+        inexact = lower > 0.9  # no `where=`: SciPy's functions then write outside of it
         upper[inexact] = special.gammaincc(a[inexact], x[inexact])
         return upper.astype(a.dtype, copy=False)
 
@@ -76,34 +76,36 @@ FUNCTIONS = {
 
 
 def instead(name: str, ours: Callable[..., Array]) -> Callable[..., Array]:
-    """A function that SciPy computes where it can, and ours elsewhere; ours if SciPy has none or is not installed."""
+    """A function that calls SciPy's version if the arguments fit it, otherwise ours; ours alone if there is no SciPy or no version."""
     row = FUNCTIONS.get(name)
     if row is None or find_spec("scipy") is None:
         return ours
     try:
         special = import_module("scipy.special")
         theirs = getattr(special, row.name) if type(row.name) is str else row.name(special)  # type: ignore[operator]
-    except Exception:  # at the end of Python it can't be imported any more
+    except Exception:  # imports fail while the interpreter shuts down
         return ours
 
     def run(*arrays: Array) -> Array:
         if not _fits(row, arrays):
             return ours(*arrays)
         made = theirs(*arrays)
-        return np.asarray(made[0] if type(made) is tuple else made, order="C")  # of Airy's functions the first
+        return np.asarray(made[0] if type(made) is tuple else made, order="C")  # `airy` returns Ai first
 
     run.__name__ = name
     return run
 
 
 def _fits(row: Function, arrays: tuple[Any, ...]) -> bool:
-    """Whether arrays are of one dtype, float32 or float64, and all their elements in the intervals."""
+    """Whether the arrays have one dtype, float32 or float64, and all elements lie in the intervals."""
     kind = arrays[0].dtype
     if kind.char not in "fd":
         return False
     for array, (low, high) in zip(arrays, row.intervals, strict=True):
         if array.dtype != kind or not 0 < array.size <= row.most:
             return False
-        if not (np.minimum.reduce(array, None) >= low and np.maximum.reduce(array, None) <= high):  # with a NaN neither
+        if not (
+            np.minimum.reduce(array, None) >= low and np.maximum.reduce(array, None) <= high
+        ):  # also if there is a NaN
             return False
     return True

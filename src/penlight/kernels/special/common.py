@@ -1,18 +1,18 @@
-"""What the special functions share: polynomials in place, blocks that fit the cache, and selection by region.
+"""Helpers of the special functions: polynomials in place, blocks that fit in the cache, and selection by region.
 
 Note [How the special functions are evaluated]
 Every function here is a handful of polynomial or rational approximations, each good on one region of the line, fitted in
 multiple precision (minimax in the relative error unless a comment says otherwise). NumPy makes one pass over memory for
-each multiplication and addition, so two things decide the speed: the number of passes, and whether the passes find their
-data in the cache. Hence blocks of 256 KiB (shared between threads if there are several), Horner's rule in place, and
-denominators with leading coefficient one.
+each multiplication and addition, so the speed depends on the number of passes, and on whether the data is in the cache.
+Hence blocks of 256 KiB (shared between threads if there are several), Horner's rule in place, and denominators with
+leading coefficient one.
 
-Where there are native kernels, a kernel here is also traced (Note [Bodies as machine code] in compiler/trace.py) and becomes machine code, which
-computes in float64 and evaluates all regions everywhere, since it cannot branch: still ten times as fast. So what kernels do to
-regions is said by `chosen` and `piecewise`, and only ufuncs and methods that stand-ins know are called on them.
+With machine code, a kernel is also traced (Note [Bodies as machine code] in compiler/trace.py). The traced code computes in float64 and, since it cannot
+branch, evaluates all regions everywhere; it is still ten times as fast. So kernels select regions only by `chosen`, `piecewise` and `corrected`, and
+call only ufuncs and methods that the tracer knows.
 
-In NumPy regions are gathered with `flatnonzero`/`take` and scattered back by index, which NumPy does four times faster than
-boolean indexing. Only the lanes of a region are evaluated there, so no lane can raise a warning for another's sake.
+In NumPy, the elements of a region are gathered with `nonzero` and `take` and scattered back by index, which is four times as fast as
+boolean indexing. A function is evaluated on the elements of its region only, so no other element can raise a warning.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill
 Piece = tuple[Array, Callable[[Array], Array]]
 
 BLOCK_BYTES = 1 << 18
-_SPLIT = 134217729.0  # 2**27 + 1 cuts a float64 into two halves of 26 bits
+_SPLIT = 134217729.0  # 2**27 + 1 splits a float64 into two halves of 26 bits
 
 
 def horner(coefficients: Sequence[float], x: Any) -> Any:
@@ -79,7 +79,7 @@ def piecewise(x: Array, out: Array, *pieces: Piece) -> None:
 
 
 def chosen(x: Array, *pieces: Piece) -> Array:
-    """`function(x)` where its mask holds, for each `(mask, function)`; one of the masks holds everywhere."""
+    """`function(x)` where its mask holds, for each `(mask, function)`; each element has a mask that holds."""
     if type(x) is np.ndarray:
         out = np.empty_like(x)
         piecewise(x, out, *pieces)
@@ -92,7 +92,7 @@ def chosen(x: Array, *pieces: Piece) -> Array:
 
 
 def corrected(result: Array, where: Array, x: Array, function: Callable[[Array], Array]) -> Array:
-    """`result`, with `function(x)` added where the mask holds; it may be written over."""
+    """`result` with `function(x)` added where the mask holds; may overwrite `result`."""
     if type(x) is not np.ndarray:
         return np.where(where, result + function(x), result)
     index = where.nonzero()[0]
@@ -110,9 +110,9 @@ def share(run: Callable[[int, int], None], size: int, step: int) -> None:
 
 
 def one_by_one(function: Callable[[float], float], x: Array, kernel: Kernel | None = None) -> Array | None:
-    """A function of the C library, or its machine code, on each of a few floats; None for more, for other dtypes, and where it has no value.
+    """Apply a C library function, or its machine code, to each of a few floats; None for more elements, other dtypes, or if it raises.
 
-    The kernels here take dozens of calls of NumPy, each of which takes as long as the C library for some ten elements.
+    A kernel makes dozens of NumPy calls, each of which takes as long as the C library takes for about ten elements.
     """
     if not 0 < x.size <= MOST_ONE_BY_ONE or x.dtype.char not in "fd":
         return None
@@ -126,7 +126,7 @@ def one_by_one(function: Callable[[float], float], x: Array, kernel: Kernel | No
 
 
 def unary(kernel: Kernel, x: Array, *, wide: bool = False, machine: bool = False) -> Array:
-    """Run a kernel over an array of any shape, block by block; `wide` computes float32 in float64, `machine` does if that is machine code."""
+    """Run a kernel over an array of any shape in blocks. `wide` computes float32 in float64; `machine` does so only in machine code."""
     dtype = x.dtype
     if is_half(dtype):
         return unary(kernel, x.astype(np.float32), wide=wide, machine=machine).astype(dtype)
@@ -155,7 +155,7 @@ def unary(kernel: Kernel, x: Array, *, wide: bool = False, machine: bool = False
 
 
 def over_arrays(*, wide: bool = False, machine: bool = False) -> Callable[[Kernel], Callable[[Array], Array]]:
-    """To decorate a kernel: the function of arrays that `unary` makes of it."""
+    """Decorate a kernel: the result is the function of arrays that runs it by `unary`."""
 
     def decorate(kernel: Kernel) -> Callable[[Array], Array]:
         @wraps(kernel)
@@ -177,7 +177,7 @@ def _fill(kernel: Kernel, x: Array, out: Array, wide: bool) -> None:
 
 
 def as_it_is(kernel: Kernel, x: Array) -> Array | None:
-    """What a kernel gives by machine code that computes in float32 or float64 as the array is, whatever its size; None if there is none."""
+    """The kernel's result from machine code in the array's own dtype, float32 or float64; None if there is none."""
     if x.dtype.char not in "fd" or not compiles():
         return None
     made: Array | None = elementwise.attempt(elementwise.as_kernel(kernel, 1), (np.ascontiguousarray(x),))
@@ -185,10 +185,10 @@ def as_it_is(kernel: Kernel, x: Array) -> Array | None:
 
 
 def natively(kernel: Kernel, x: Array) -> Array | None:
-    """What `unary` gives by machine code, in float64; None if there is none, or if it cannot tell the value everywhere."""
+    """The kernel's result from machine code in float64; None if there is none, or if an element is outside its domain."""
     if x.dtype.char not in "fd" or not compiles():
         return None
-    wide = np.ascontiguousarray(x, np.float64)  # of one dimension, if it has none
+    wide = np.ascontiguousarray(x, np.float64)  # 1-d if x is 0-d
     made: Array | None = elementwise.attempt(elementwise.as_kernel(kernel, 1), (wide,))
     if made is None:
         return None
@@ -197,7 +197,7 @@ def natively(kernel: Kernel, x: Array) -> Array | None:
 
 
 def rounded(x: Array, dtype: Any = np.float32) -> Array:
-    """Float64 results as float32, or as another dtype."""
+    """Float64 results cast to float32 or another dtype."""
     with silent():
         return x.astype(dtype)
 
@@ -220,7 +220,7 @@ def two_product(a: Array, b: Array | float) -> tuple[Array, Array]:
 
 
 def product_error(a: float, b: float, product: float) -> float:
-    """What rounding a product of two numbers has changed. See `two_product`."""
+    """The rounding error of a product of two scalars, as in `two_product`."""
     a_high = a * _SPLIT - (a * _SPLIT - a)
     b_high = b * _SPLIT - (b * _SPLIT - b)
     a_low, b_low = a - a_high, b - b_high

@@ -1,9 +1,9 @@
-"""The orthogonal polynomials of torch.special; the degree `n` is an array too, element by element.
+"""The orthogonal polynomials of torch.special; the degree `n` may be an array with a degree for each element.
 
 Note [Orthogonal polynomials]
-The degree is truncated to an integer; where it is negative or not finite, the result is zero. Each family is a three-term
-recurrence, run for each element as often as its degree says (Note [Functions of scalars] in `scalars`), in the elements' own dtype. Overflow ends in NaN,
-as in torch. For one degree, which is a number or the same for all elements, the recurrence is a kernel of so many steps. Inside (-1, 1) the Chebyshev
+The degree is truncated to an integer; if it is negative or not finite, the result is zero. Each family is a three-term
+recurrence in the elements' dtype, with as many steps for each element as its degree (Note [Functions of scalars] in kernels/scalars.py). Overflow gives NaN,
+as in torch. If all elements have the same degree, the recurrence is an elementwise kernel with a fixed number of steps. Inside (-1, 1) the Chebyshev
 polynomials of higher degree are trigonometric functions of n acos(x), in float64.
 
 Derivatives in x: H' = 2 n H(n - 1), torch has none for this family; He' = n He(n - 1); L' = n (L(n) - L(n - 1)) / x;
@@ -38,7 +38,7 @@ def _first(family: float, x: Any) -> Any:
 
 
 def _slope(family: float, x: Any) -> Any:
-    """What all steps of the recurrence have in common."""
+    """The factor that is the same in all steps of the recurrence."""
     if family == _LAGUERRE:
         return 1.0 - x
     return x + x if family >= _T or family == _HERMITE_H else x
@@ -66,7 +66,7 @@ def _value(x: float, n: float, family: float, shifted: float, limit: float) -> f
     if family >= _T and y == 1.0:
         return _at_one(family, degree)
     if family >= _T and y == -1.0:
-        # V(-y) is W(y) but for the sign, which alternates with the degree.
+        # V(-y) = (-1)**n W(y), and the reverse; T and U are even or odd.
         size = _at_one(_W if family == _V else _V if family == _W else family, degree)
         return size if math.floor(0.5 * degree) == 0.5 * degree else -size
     if abs(y) < 1.0 and degree > limit:
@@ -100,7 +100,7 @@ def _closed(x: float, family: float, shifted: float, degree: float) -> float:
 
 
 def _polynomial(family: float, shifted: bool = False, limit: float = math.inf) -> Callable[[Array, Array], Array]:
-    """The polynomials of a family, of all elements; those of one degree up to `limit` by a recurrence of vectors."""
+    """The function of a family; if all elements have one degree, up to `limit`, it is an elementwise kernel."""
 
     def run(x: Array, n: Array) -> Array:
         in_numpy = executable.backend() is None
@@ -125,7 +125,7 @@ def _polynomial(family: float, shifted: bool = False, limit: float = math.inf) -
 
 
 def _only_degree(n: Array, most: float, compare: bool) -> int:
-    """The degree from 1 to `most` that is given, or that all elements have if they are to be compared; 0 if there is none."""
+    """The degree of all elements if it is one number from 1 to `most`, otherwise 0. Arrays are compared only if `compare`."""
     if n.size != 1 and not (compare and n.size):
         return 0
     degree = n.item(0)
