@@ -51,7 +51,7 @@ def _errors(ours: Outcome, theirs: Outcome) -> str | None:
         return f"no error instead of {theirs.error}: {theirs.words[:150]}"
     if ours.error != theirs.error:
         return f"{ours.error}: {ours.words[:150]} instead of {theirs.error or 'no error'}: {theirs.words[:150]}"
-    # How the wrong arguments of a function are listed is compared by tests/ops/test_mistakes_parity.py.
+    # How the wrong arguments of a function are listed is compared by tests/ops/test_argument_errors_parity.py.
     if ours.error != "TypeError" and ours.words.split()[:3] != theirs.words.split()[:3]:
         return f"{ours.error}: {ours.words[:150]} in other words than {theirs.words[:150]}"
     return None

@@ -92,7 +92,7 @@ ANY_KIND = {"is_tensor", "as_tensor", "tensor", "Tensor.cpu", "Tensor.get_device
 
 @pytest.mark.parametrize("name", [n for n in USED if n not in ANY_KIND])
 def test_a_foreign_object_is_refused(name):
-    """The error on bad input that every record has; test_mistakes_parity.py has more of them."""
+    """The error on bad input that every record has; test_argument_errors_parity.py has more of them."""
     record = USED[name]
     for place in usable(record):
         if record.samples[place].args:

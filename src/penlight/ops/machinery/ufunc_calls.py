@@ -5,7 +5,7 @@ On small arrays, half the cost of a rule like `grad * (1 - result * result)` is 
 `1` to an array. So when an op's backward is generated, its rules are called once with symbolic terms as arguments.
 A rule that only does arithmetic with them becomes an expression of ufuncs, here
 `multiply(grad, subtract(number_1, multiply(result, result)))`, with its constants stored as float32 arrays. Any other rule, and this
-one for other dtypes, is called unchanged. Both give the same bits (tests/ops/test_written_out.py).
+one for other dtypes, is called unchanged. Both give the same bits (tests/ops/test_ufunc_calls.py).
 """
 
 from __future__ import annotations

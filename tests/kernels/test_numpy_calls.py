@@ -1,4 +1,4 @@
-"""What is written in fewer steps gives what NumPy's functions give."""
+"""Shorter versions of NumPy functions return what NumPy returns."""
 
 import numpy as np
 import pytest
