@@ -1,4 +1,4 @@
-"""Results have their channels last in memory where the input has: see Note [Channels last] in ops/nn/channels_last.py."""
+"""Layouts of results in memory: channels last where the input has them (Note [Channels last] in ops/nn/channels_last.py), and of einsum."""
 
 from __future__ import annotations
 
@@ -170,3 +170,25 @@ def test_random_numbers_fall_on_the_same_elements_after_a_layer():
     for layer in (lambda t: torch.prelu(t, torch.ones(1)), lambda t: torch.nn.functional.rms_norm(t, (3,))):
         torch.manual_seed(0)
         assert torch.equal(torch.nn.functional.dropout(layer(x)) != 0, wanted != 0)
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize(
+    ("equation", "shapes", "strides", "name"),
+    [
+        ("ij,jk->ki", [(5, 2), (2, 4)], (5, 1), "ViewBackward0"),
+        ("id,cbd->cib", [(5, 3), (4, 2, 3)], (2, 8, 1), "ViewBackward0"),
+        ("aid,acd->cai", [(6, 5, 3), (6, 4, 3)], (5, 20, 1), "ViewBackward0"),
+        ("ij,kj->ki", [(5, 1), (4, 1)], (5, 1), "ViewBackward0"),
+        ("ij,kj->ik", [(5, 1), (4, 1)], (4, 1), "ViewBackward0"),
+        ("cab->bc", [(4, 3, 5)], (4, 1), "SumBackward1"),
+        ("a,bcd->cd", [(2,), (3, 4, 5)], (5, 1), "ViewBackward0"),
+        ("i,j->ji", [(3,), (4,)], (3, 1), "MulBackward0"),
+        ("ab->ba", [(2, 3)], (1, 3), "PermuteBackward0"),
+    ],
+)
+def test_einsum(equation, shapes, strides, name, grad):
+    result = torch.einsum(equation, *[torch.ones(shape, requires_grad=grad) for shape in shapes])
+    assert result.stride() == strides
+    assert result._is_view() == (name in ("ViewBackward0", "PermuteBackward0"))
+    assert not grad or result.grad_fn.name() == name

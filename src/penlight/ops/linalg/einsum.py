@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from ...kernels.copies import contiguous
+from ...kernels.copies.order import in_layout
 from ...kernels.numpy_calls import broadcast_to, expand_dims
 from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, wrap
@@ -66,10 +69,16 @@ _ON_TENSORS: dict[str, Any] = {
     "sum": lambda t, dims: t.sum(dims), "permute": _permute, "unsqueeze": _unsqueeze, "expand": _expand, "reshape": reshape, "view": _view,
     "diagonal": diagonal, "mul": lambda a, b: a * b, "bmm": bmm,
 }  # fmt: skip
+
+
+def _multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.multiply(a, b) if a.flags.c_contiguous and b.flags.c_contiguous else in_layout(np.multiply, a, b)
+
+
 _ON_ARRAYS: dict[str, Any] = {
-    "sum": lambda a, dims: raw._sum_dims(a, dims, False), "permute": lambda a, order: a.transpose(order), "unsqueeze": expand_dims,
+    "sum": lambda a, dims: contiguous(raw._sum_dims(a, dims, False)), "permute": lambda a, order: a.transpose(order), "unsqueeze": expand_dims,
     "expand": lambda a, size: broadcast_to(a, size), "reshape": lambda a, size: a.reshape(size), "view": lambda a, size: a.reshape(size),
-    "diagonal": lambda a, offset, first, second: a.diagonal(offset, first, second), "mul": lambda a, b: np.multiply(a, b),
+    "diagonal": lambda a, offset, first, second: a.diagonal(offset, first, second), "mul": _multiply,
     "bmm": lambda a, b: np.matmul(a, b),
 }  # fmt: skip
 
@@ -126,15 +135,14 @@ def _plan(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[Any]
     tensor, labels = prepared[0]
     rest = prepared[1:]
     for position, (other, other_labels) in enumerate(rest):
-        needed = set(output).union(*(later for _, later in rest[position + 1 :]))
+        needed = list(dict.fromkeys([*output, *(x for _, later in rest[position + 1 :] for x in later)]))
         tensor, labels = _pair(tensor, labels, other, other_labels, needed)
-    gone = tuple(d for d, label in enumerate(labels) if label not in output)
-    if gone:
-        tensor = tensor.sum(gone)
-        labels = [label for label in labels if label in output]
-    order = [labels.index(label) for label in output]
-    if not (gone or rest) or order != list(range(len(order))):
-        tensor.permute(order)
+    moves = not rest and len(labels) == len(output)
+    tensor, labels = _sum_others(tensor, labels, output)
+    if moves or labels != output:
+        tensor = tensor.permute([labels.index(label) for label in output])
+    if rest and steps[-1][0] != "view" and {*output} != {*chain(*terms)}:
+        tensor.view(list(tensor.shape))  # PyTorch's result of a contraction is always a view
     return steps[1:], any(name in ("sum", *_TWO) for name, _, _ in steps[1:])
 
 
@@ -246,10 +254,10 @@ def _one_per_letter(tensor: _Planned, labels: list[Any]) -> tuple[_Planned, list
     return tensor, labels
 
 
-def _pair(a: _Planned, la: list[Any], b: _Planned, lb: list[Any], needed: set[Any]) -> tuple[_Planned, list[Any]]:
+def _pair(a: _Planned, la: list[Any], b: _Planned, lb: list[Any], needed: list[Any]) -> tuple[_Planned, list[Any]]:
     """The product of two operands, summed over letters that are no longer needed."""
-    a, la = _sum_private(a, la, set(lb) | needed)
-    b, lb = _sum_private(b, lb, set(la) | needed)
+    a, la = _sum_others(a, la, [*needed, *lb])
+    b, lb = _sum_others(b, lb, [*needed, *la])
     for label in set(la) & set(lb):
         n, m = a.shape[la.index(label)], b.shape[lb.index(label)]
         if n != m and 1 not in (n, m):
@@ -268,8 +276,10 @@ def _pair(a: _Planned, la: list[Any], b: _Planned, lb: list[Any], needed: set[An
     size.update({x: a.shape[la.index(x)] for x in left})
     size.update({x: b.shape[lb.index(x)] for x in right})
     if not summed:
-        order = batch + left + right
+        order = [x for x in needed if x in size]
         return _aligned(a, la, order) * _aligned(b, lb, order), order
+    if right and needed and needed[-1] in left:
+        a, la, left, b, lb, right = b, lb, right, a, la, left
     first = _matrix(a, la, (batch, left, summed), size)
     second = _matrix(b, lb, (batch, summed, right), size)
     order = batch + left + right
@@ -285,11 +295,14 @@ def _without(tensor: _Planned, labels: list[Any], label: Any) -> tuple[_Planned,
     return tensor.reshape([*tensor.shape[:at], *tensor.shape[at + 1 :]]), rest
 
 
-def _sum_private(tensor: _Planned, labels: list[Any], others: set[Any]) -> tuple[_Planned, list[Any]]:
-    gone = tuple(d for d, x in enumerate(labels) if x not in others)
+def _sum_others(tensor: _Planned, labels: list[Any], kept: list[Any]) -> tuple[_Planned, list[Any]]:
+    """The tensor summed over the letters that are not kept; if there are any, the others come in the order of `kept`."""
+    gone = [x for x in labels if x not in kept]
     if not gone:
         return tensor, labels
-    return tensor.sum(gone), [x for x in labels if x in others]
+    order = [x for x in dict.fromkeys(kept) if x in labels]
+    tensor = tensor.permute([labels.index(x) for x in order + gone])
+    return tensor.sum(tuple(range(len(order), len(labels)))), order
 
 
 def _aligned(tensor: _Planned, labels: list[Any], order: list[Any]) -> _Planned:
