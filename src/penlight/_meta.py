@@ -1,7 +1,7 @@
 """The meta device: tensors that have a shape, a dtype and an edge in the graph, and no data.
 
 # Note [Tensors without data]
-A tensor on the meta device is of a class that takes over functions (see Note [Functions taken over] in _takeover.py). Its array
+A tensor on the meta device is of a class that takes over functions (see Note [Overridden functions] in _torch_function.py). Its array
 is memory that was never written, so that the system gives it no pages, however large it is: mapped memory, or, where the system
 counts on all of it being used (Windows, Linux without overcommitment), a file that is one hole. A function runs on it as on any
 other; what comes out is on the meta device again, and its numbers are forgotten. Outside of such a call the array can't be
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _takeover
+from . import _torch_function
 from .autograd import modes
 from .device import CPU, META, device, on_meta, require_cpu
 from .dtypes import get_default_dtype
@@ -123,7 +123,7 @@ class _NoData:
 
     @property
     def _array(self) -> Any:
-        if not _takeover.subclasses_off.get():
+        if not _torch_function.subclasses_off.get():
             raise NotImplementedError(NO_DATA)
         return _slot.__get__(self)
 
@@ -189,12 +189,12 @@ for _kind, _own in ((MetaTensor, Tensor), (MetaParameter, Parameter)):
 @contextmanager
 def _open() -> Any:
     """A region that reaches the arrays."""
-    outer = _takeover.subclasses_off.get()
-    _takeover.subclasses_off.set(True)
+    outer = _torch_function.subclasses_off.get()
+    _torch_function.subclasses_off.set(True)
     try:
         yield
     finally:
-        _takeover.subclasses_off.set(outer)
+        _torch_function.subclasses_off.set(outer)
 
 
 @contextmanager
@@ -209,7 +209,7 @@ def _no_draws() -> Any:
 
 def made(shape: tuple[int, ...], dtype: Any, requires_grad: bool = False, strides: Any = None) -> Tensor:
     """A new tensor on the meta device; strides in elements."""
-    _takeover.wake()
+    _torch_function.activate()
     width = dtype.np.itemsize
     out: Any = wrap(untouched(shape, dtype.np, None if strides is None else tuple(s * width for s in strides)))
     out.__class__ = MetaTensor
@@ -228,7 +228,7 @@ def become(result: Any) -> Any:
     """Tensors in the result of a function, on the meta device from now on."""
     if isinstance(result, Tensor):
         if not isinstance(result, _NoData):
-            _takeover.wake()
+            _torch_function.activate()
             array = result._array
             if array.base is None and array.nbytes > _SMALL:
                 result._array = untouched(array.shape, array.dtype, array.strides)
@@ -281,7 +281,7 @@ def call(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         with _open():
             return function(*args).replace("torch.", "torch.meta.")
     _check_devices(name, args, kwargs)
-    if name == "__set__" and "data" in str(_takeover.NAMES.get(function)):
+    if name == "__set__" and "data" in str(_torch_function.NAMES.get(function)):
         _check_data(*args)
     if name in _WRITING and not (args[0].requires_grad and modes.is_grad_enabled()):
         with _open():
@@ -391,24 +391,24 @@ class DefaultDevice:
 
 def default_device() -> device:
     """Where new tensors go, here."""
-    found = [m for m in _takeover.modes.get() if isinstance(m, DefaultDevice)]
+    found = [m for m in _torch_function.modes.get() if isinstance(m, DefaultDevice)]
     return found[-1].device if found else CPU
 
 
 def enter(where: device) -> Any:
     """Let new tensors go to a device; gives the modes that were open."""
-    _takeover.wake()
-    before = _takeover.modes.get()
-    _takeover.modes.set((*before, DefaultDevice(where)))
+    _torch_function.activate()
+    before = _torch_function.modes.get()
+    _torch_function.modes.set((*before, DefaultDevice(where)))
     return before
 
 
 def set_default(where: device | None) -> None:
     """Let new tensors go to a device until told otherwise."""
-    rest = _takeover.modes.get()
+    rest = _torch_function.modes.get()
     if rest and isinstance(rest[0], DefaultDevice):
         rest = rest[1:]
     if where is not None:
-        _takeover.wake()
+        _torch_function.activate()
         rest = (DefaultDevice(where), *rest)
-    _takeover.modes.set(rest)
+    _torch_function.modes.set(rest)

@@ -7,7 +7,7 @@ from typing import Any
 from .kernels.lazy import lazy_import
 
 _meta = lazy_import(globals(), "_meta", "._meta")
-_takeover = lazy_import(globals(), "_takeover", "._takeover")
+_torch_function = lazy_import(globals(), "_torch_function", "._torch_function")
 
 
 _KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "ipu", "xla", "mkldnn", "hpu", "mtia", "opengl", "opencl", "ideep", "hip", "ve",
@@ -64,7 +64,7 @@ class device:
 
     def __enter__(self) -> device:
         """Until the end of the region, new tensors go to this device unless another is named."""
-        if self.type == "meta" or _takeover.modes.get():
+        if self.type == "meta" or _torch_function.modes.get():
             self._before = (*getattr(self, "_before", ()), _meta.enter(self))
         else:
             require_cpu(self)
@@ -74,7 +74,7 @@ class device:
     def __exit__(self, *exc: object) -> None:
         before, self._before = self._before[-1], self._before[:-1]
         if before is not None:
-            _takeover.modes.set(before)
+            _torch_function.modes.set(before)
 
 
 CPU = device("cpu")

@@ -2,7 +2,7 @@
 
 # Note [8-bit floats]
 A tensor of 8-bit floats is a tensor of bytes behind the face of a Tensor. It takes over the library's functions by
-`__torch_function__` (Note [Functions taken over] in _takeover.py), so that no kernel ever meets it: a function that only moves
+`__torch_function__` (Note [Overridden functions] in _torch_function.py), so that no kernel ever meets it: a function that only moves
 elements runs on the bytes, conversions go through float32 by ml_dtypes, and anything else is refused.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import dtypes
-from ._takeover import WrappingTensor
+from ._torch_function import WrappingTensor
 from .autograd.modes import is_grad_enabled
 from .tensor import Tensor, wrap
 from .tensor.printing import close_with, describe, format_contents

@@ -21,7 +21,7 @@ from .storage import TypedStorage, UntypedStorage
 from .tensor import Tensor, wrap
 
 _meta = lazy_import(globals(), "_meta", "._meta")
-_takeover = lazy_import(globals(), "_takeover", "._takeover")
+_torch_function = lazy_import(globals(), "_torch_function", "._torch_function")
 
 
 legacy_contiguous_format = contiguous_format
@@ -186,7 +186,7 @@ def set_default_device(device: Any) -> None:
         _meta.set_default(Device("meta"))
         return
     require_cpu(device)
-    if _takeover.modes.get():
+    if _torch_function.modes.get():
         _meta.set_default(None)
 
 
@@ -196,7 +196,7 @@ def get_default_device() -> Device:
     >>> torch.get_default_device()
     device(type='cpu')
     """
-    return _meta.default_device() if _takeover.modes.get() else CPU
+    return _meta.default_device() if _torch_function.modes.get() else CPU
 
 
 def get_device(input: Tensor) -> int:

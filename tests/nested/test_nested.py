@@ -10,7 +10,7 @@ import warnings
 import pytest
 
 import penlight
-from penlight import _takeover
+from penlight import _torch_function
 from penlight.autograd import gradcheck, gradgradcheck
 
 F = penlight.nn.functional
@@ -20,7 +20,7 @@ F = penlight.nn.functional
 def _asleep():
     """Leave other tests the functions as they are without subclasses."""
     yield
-    _takeover.rest()
+    _torch_function.deactivate()
 
 
 def described(value):

@@ -67,8 +67,8 @@ def user_line(skip: int = 1) -> Line | None:
     return None
 
 
-# Frames between a program and the function it calls: see function_code.py and _takeover.py.
-_BETWEEN = {"_first_call", "__call__", "hand_over", "handle", "__torch_function__"}
+# Frames between a program and the function it calls: see function_code.py and _torch_function.py.
+_BETWEEN = {"_first_call", "__call__", "call_handler", "handle", "__torch_function__"}
 
 
 def entered() -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .._takeover import wake
+from .._torch_function import activate
 from ..version import __version__
 from . import class_names
 
@@ -286,7 +286,7 @@ def run(load: Callable[[], Program], arguments: Sequence[str]) -> int:
         if program.path0 is not None:
             _path_first(program.path0)
         if _mentions(program.code, "__torch_function__"):
-            wake()
+            activate()
         sys.argv[:] = [program.argv0, *arguments]
         main.__dict__.update(program.attributes, __builtins__=builtins)
         sys.modules["__main__"] = main

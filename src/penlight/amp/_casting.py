@@ -16,7 +16,7 @@ from typing import Any
 from weakref import ref
 
 from penlight import dtypes
-from penlight._common.function_code import Compiled, copy_of, handing_over, run_instead
+from penlight._common.function_code import Compiled, copy_of, handler_code, run_instead
 from penlight.autograd import modes
 from penlight.autograd.modes import is_grad_enabled
 from penlight.ops.machinery.public_functions import bound_forms, layers_of
@@ -56,7 +56,7 @@ class Borrowed:
     def __init__(self, function: Any, policy: str) -> None:
         self.function, self.policy = function, policy
         self.original = copy_of(function)
-        self.stub = handing_over(function, self, "<penlight autocast>")
+        self.stub = handler_code(function, self, "<penlight autocast>")
 
     def taken(self) -> bool:
         return (self.function.__kwdefaults__ or {}).get("_handler") is self

@@ -9,7 +9,7 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from penlight import _takeover
+from penlight import _torch_function
 from penlight._refused import NotAvailable, message, refused_class
 from penlight.autograd import modes
 from penlight.device import device as device
@@ -93,12 +93,12 @@ def _get_accelerator(check: bool | None = None) -> device:
 
 def _len_torch_function_stack() -> int:
     """The number of open modes."""
-    return len(_takeover.modes.get())
+    return len(_torch_function.modes.get())
 
 
 def _get_function_stack_at(level: int) -> Any:
     """One of the open modes, outermost first."""
-    return _takeover.modes.get()[level]
+    return _torch_function.modes.get()[level]
 
 
 def _add_docstr(obj: Any, doc: str) -> Any:
@@ -110,7 +110,7 @@ def _add_docstr(obj: Any, doc: str) -> Any:
 
 
 def _is_torch_function_mode_enabled() -> bool:
-    return bool(_takeover.modes.get()) and not _takeover.all_off.get()
+    return bool(_torch_function.modes.get()) and not _torch_function.all_off.get()
 
 
 def _are_functorch_transforms_active() -> bool:
@@ -128,11 +128,11 @@ _disabled_torch_function_impl = _disabled_torch_dispatch_impl = DISABLED
 
 
 def _is_torch_function_enabled() -> bool:
-    return not (_takeover.subclasses_off.get() or _takeover.all_off.get())
+    return not (_torch_function.subclasses_off.get() or _torch_function.all_off.get())
 
 
 def _is_torch_function_all_disabled() -> bool:
-    return _takeover.all_off.get()
+    return _torch_function.all_off.get()
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:

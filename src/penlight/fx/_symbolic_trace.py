@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from penlight import Tensor, _assert, _takeover
+from penlight import Tensor, _assert, _torch_function
 from penlight.nn import Module, Parameter, Sequential
 
 from .graph import Graph
@@ -191,7 +191,7 @@ class Tracer(TracerBase):
         self._proxies = {}
         self.graph = Graph(tracer_cls=type(self))
         run, args = self.create_args_for_root(function, is_module, concrete_args)
-        with _lock, _takeover.awake_for(Proxy), self._watching(function):
+        with _lock, _torch_function.active_for(Proxy), self._watching(function):
             result = run(*args)
         self.create_node("output", "output", (self.create_arg(result),), {})
         self.submodule_paths = None

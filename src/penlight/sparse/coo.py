@@ -2,7 +2,7 @@
 
 # Note [Sparse tensors]
 A sparse tensor is a pair of dense ones, indices and values, behind the face of a Tensor; gradients flow through the values. It
-takes over the library's functions by `__torch_function__` (Note [Functions taken over] in _takeover.py), so that nothing on the
+takes over the library's functions by `__torch_function__` (Note [Overridden functions] in _torch_function.py), so that nothing on the
 hot path knows of it: a function that is in the table below runs, another one refuses and names `to_dense()`.
 
 PyTorch's gradient of a sparse tensor is dense after most functions (a product, a sum of all elements): after `x.to_sparse() @ w` the
@@ -25,7 +25,7 @@ import penlight
 
 from .. import dtypes
 from .._common.dims import wrap_existing_dim
-from .._takeover import WrappingTensor
+from .._torch_function import WrappingTensor
 from ..autograd import modes
 from ..autograd.function import Function
 from ..layout import sparse_coo
