@@ -1,4 +1,4 @@
-"""Importing this lets `import torch` give Penlight from then on, in this process: for notebooks, and for packages like einops.
+"""Makes `import torch` import Penlight in this process: for notebooks, and for packages like einops.
 
 import penlight.as_torch
 import torch                     # Penlight

@@ -1,4 +1,4 @@
-"""Devices: the CPU, the meta device of tensors without data, and a clear refusal of all others."""
+"""Devices: the CPU, and the meta device of tensors without data. Others are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "ipu", "xla", "mkldnn", "hpu", "m
 
 
 class device:
-    """A device by its name, such as `torch.device("cpu")`. Others can be named, but tensors live on the CPU.
+    """A device by its name, such as `torch.device("cpu")`. Tensors can only be on the CPU and the meta device.
 
     >>> torch.device("cuda", 1)
     device(type='cuda', index=1)
@@ -63,7 +63,7 @@ class device:
         return (device, (self.type, self.index))
 
     def __enter__(self) -> device:
-        """Until the end of the region, new tensors go to this device unless another is named."""
+        """Inside the region, new tensors are on this device unless another is given."""
         if self.type == "meta" or _torch_function.modes.get():
             self._before = (*getattr(self, "_before", ()), _meta.enter(self))
         else:
@@ -82,12 +82,12 @@ META = device("meta")
 
 
 def on_meta(where: Any) -> bool:
-    """Whether this names the meta device, whose tensors have no data."""
+    """Whether a `device` argument is the meta device, whose tensors have no data."""
     return (where.type if type(where) is device else str(where).partition(":")[0]) == "meta"
 
 
 def require_cpu(where: Any) -> None:
-    """Accept the CPU in any spelling; refuse other devices in PyTorch's words, and say what to do."""
+    """Accept the CPU in any spelling; raise PyTorch's error for other devices, with advice."""
     if where is None or where is CPU or where == "cpu":
         return
     found = where if isinstance(where, device) else device(where)

@@ -1,4 +1,4 @@
-"""torch.Size: a shape."""
+"""torch.Size: the shape of a tensor."""
 
 from __future__ import annotations
 

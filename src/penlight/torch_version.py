@@ -1,4 +1,4 @@
-"""`torch.__version__`: a string that compares as versions do."""
+"""`torch.__version__`: a string with the order of versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["TorchVersion"]
 
 
 def _key(version: Any) -> tuple[Any, ...]:
-    """A version, given as text or numbers, in the order of PEP 440 as far as PyTorch's own versions need it."""
+    """The sort key of a version, given as text or numbers, by PEP 440 as far as PyTorch's versions need it."""
     if not isinstance(version, str):
         version = ".".join(str(part) for part in version)
     public, _, local = version.strip().lower().removeprefix("v").partition("+")

@@ -23,11 +23,12 @@ from penlight.overrides import (
 from penlight.random import Generator as Generator
 from penlight.size import Size as Size
 from penlight.tensor import DISABLED, Tensor as TensorBase
+from penlight.tensor.memory import root_of
 
 from . import _c_nn
 
 _conversion = lazy_import(globals(), "_conversion", "penlight.nn.modules._conversion")
-_storage = lazy_import(globals(), "_storage", "penlight.storage")
+
 _typeinfo = lazy_import(globals(), "_typeinfo", "penlight.typeinfo")
 
 
@@ -120,7 +121,7 @@ def _are_functorch_transforms_active() -> bool:
 
 def _is_alias_of(first: TensorBase, second: TensorBase) -> bool:
     """Whether two tensors share a storage."""
-    return _storage.owner_of(first._array) is _storage.owner_of(second._array)
+    return root_of(first._array) is root_of(second._array)
 
 
 _DisableTorchDispatch = DisableTorchFunctionSubclass

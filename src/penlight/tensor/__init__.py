@@ -469,7 +469,7 @@ def rebuild(
         array = array.view(dtypes.bfloat16.np)
     if layout is not None:
         array = np.ndarray(layout[0], array.dtype, array, 0, layout[1])
-    out: Tensor = Tensor._make_subclass(cls, wrap(dtypes.with_own_dtype(array)), requires_grad)
+    out: Tensor = Tensor._make_subclass(cls, wrap(dtypes.with_canonical_dtype(array)), requires_grad)
     out.__dict__.update(extra)
     return out
 
