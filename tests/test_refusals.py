@@ -268,7 +268,7 @@ def test_importing_penlight_imports_none_of_this():
         ("masked.maskedtensor", "torch.masked with a mask"),
         ("accelerator.graphs", "runs on the CPU"),
         ("package.importer", "torch.save and torch.load"),
-        ("utils.viz", "Compose it of what is here"),
+        ("utils.viz", "Compose it of functions that Penlight has"),
     ],
 )
 def test_modules_that_only_pytorch_has_are_named(name, hint):

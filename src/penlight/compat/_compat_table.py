@@ -555,7 +555,7 @@ TABLE = {
                 TorchDispatchMode is_traceable_wrapper_subclass return_and_correct_aliasing _disable_current_modes _get_current_dispatch_mode"""
         },
     ),
-    "utils._sympy": Row("Sizes as symbols, which Penlight has not; the names that other packages import."),
+    "utils._sympy": Row("Symbolic sizes, which Penlight does not have; the names that other packages import."),
     "utils._sympy.numbers": Row("The integers beyond all others, as bounds of sizes.", values={"int_oo": math.inf}),
     "utils._triton": Row(
         "Whether there is a compiler for GPU kernels.", returns={"has_triton()": False, "has_triton_package()": False}
