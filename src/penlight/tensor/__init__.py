@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import autograd, dtypes
-from .._common.declared_classes import take_over
+from .._common.declared_classes import copy_members
 from .._common.user_warnings import warn_user
 from ..autograd import modes, views
 from ..autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
@@ -452,7 +452,7 @@ class Tensor(_Methods):
         return (self._rare_state is not None and self._rare_state.inference) or type(self._vc) is NoVersion
 
 
-take_over(Tensor, Hooked, ShapeAndMemory, AsPython)
+copy_members(Tensor, Hooked, ShapeAndMemory, AsPython)
 
 
 def _prepare_class(cls: type) -> None:
