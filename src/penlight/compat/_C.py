@@ -73,7 +73,7 @@ _mps_is_on_macos_13_or_newer = _mps_is_available
 
 
 def _get_cudnn_enabled() -> bool:
-    """What `torch.backends.cudnn.enabled` was set to."""
+    """The value of `torch.backends.cudnn.enabled`."""
     return bool(import_module("penlight.backends.cudnn").enabled)
 
 
