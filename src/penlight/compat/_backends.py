@@ -1,4 +1,4 @@
-"""The functions of `torch.backends` modules; their switches are in the table."""
+"""The functions of `torch.backends` modules; their settings are in the table."""
 
 from __future__ import annotations
 

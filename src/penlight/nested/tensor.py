@@ -184,7 +184,7 @@ class NestedTensor(WrappingTensor):
     @property
     def _array(self) -> NoReturn:  # type: ignore[override]
         raise NotImplementedError(
-            "This works on dense tensors only, and was given a nested one. Use Tensor.values() or Tensor.to_padded_tensor(0.0) first."
+            "This function supports dense tensors only, and was given a nested one. Use Tensor.values() or Tensor.to_padded_tensor(0.0) first."
         )
 
     @property
@@ -266,7 +266,7 @@ def _rebuild(
 
 def refuse(name: str, overload: str = "default") -> NoReturn:
     raise NotImplementedError(
-        f"aten.{plain(name)}.{overload}: nested tensors have no such function. Use Tensor.values(), Tensor.unbind() or "
+        f"aten.{plain(name)}.{overload}: nested tensors do not support it. Use Tensor.values(), Tensor.unbind() or "
         "Tensor.to_padded_tensor(0.0)"
     )
 
