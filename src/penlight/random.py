@@ -12,14 +12,14 @@ import numpy as np
 from . import dtypes
 from ._common.arguments import explain as _explain
 from .autograd.modes import slow
-from .creation import _accept, _check, _leaf, _plain, _size, like
+from .creation import _accept, _check, _into, _leaf, _plain, _size, like
 from .device import CPU, on_meta, require_cpu
 from .kernels.lazy import lazy_import
 from .kernels.random.engine import Engine
 from .ops.machinery.arguments import broadcast_shape
 from .ops.machinery.dispatch import interpreters
 from .ops.machinery.guards import lazy, need_countable
-from .tensor import Tensor, resize_to, wrap
+from .tensor import Tensor, wrap
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -256,12 +256,9 @@ def _drawn_dtype(dtype: Any, out: Tensor | None) -> Any:
     return dtype if out is None else out.dtype
 
 
-def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
-    if out is not None:
-        if tuple(out.shape) != array.shape:
-            resize_to(out, array.shape)
-        return _leaf(out.copy_(wrap(array)), requires_grad)
-    return _leaf(wrap(array), requires_grad)
+def _result(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
+    result = wrap(array)
+    return _leaf(result if out is None else _into(out, result), requires_grad)
 
 
 def _drawn(out: Tensor | None, shape: tuple[int, ...], draw: Any, requires_grad: bool) -> Tensor:
@@ -270,7 +267,7 @@ def _drawn(out: Tensor | None, shape: tuple[int, ...], draw: Any, requires_grad:
         made = _randomness.drawn(shape, draw)
         if made is not None:
             return made if out is None else out.copy_(made)
-    return _into(out, draw(shape), requires_grad)
+    return _result(out, draw(shape), requires_grad)
 
 
 def _drawn_from(tensors: tuple[Any, ...], run: Any) -> Tensor | None:
@@ -463,7 +460,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         values = _normal_tensors(engine, shape, np_dtype, *arrays)
         if out is None and any(isinstance(v, Tensor) and v.requires_grad for v in (mean, std)):
             return _sampling.normal_of(mean, std, values)
-        return _into(out, values, requires_grad)
+        return _result(out, values, requires_grad)
     if dtype is not None:
         dtype = dtypes.given(dtype)
     _accept("normal", more)
@@ -493,7 +490,7 @@ def bernoulli(
         return made
     if out is None and input.requires_grad:
         return _sampling._bernoulli_of(input, engine)
-    return _into(out, _bernoulli_each(engine, input._array, input.dtype.np), False)
+    return _result(out, _bernoulli_each(engine, input._array, input.dtype.np), False)
 
 
 _explain(globals())

@@ -41,9 +41,7 @@ def tell(say, ask):
     try:
         answer = described(ask())
     except Exception as error:
-        words = re.split(r"\. (?:Use|Nested tensors can|Penlight has)|: nested tensors do not|\.default", str(error))[
-            0
-        ]
+        words = re.split(r"\. (?:Use|Nested tensors can|Penlight has)|: nested tensors do not|\.default", str(error))[0]
         answer = f"{type(error).__name__}: {described(words.removesuffix('.'))}"
     say(answer)
 
