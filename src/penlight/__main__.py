@@ -24,7 +24,7 @@ usage: penlight <command> ...
        python -m penlight script.py ...      (the same as `penlight run script.py ...`)
 
 commands:
-  run script.py [args]     run a program written for PyTorch; `import torch` gives Penlight
+  run script.py [args]     run a program written for PyTorch; `import torch` imports Penlight
   run -m module [args]     the same for a module
   launch --nproc-per-node N script.py [args]
                            the same in N processes that find each other; takes the options of torchrun

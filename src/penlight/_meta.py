@@ -25,6 +25,7 @@ from .autograd import modes
 from .device import CPU, META, device, on_meta, require_cpu
 from .dtypes import get_default_dtype
 from .nn.parameter import Parameter
+from .overrides import DisableTorchFunctionSubclass
 from .random import default_generator
 from .tensor import Tensor, wrap
 from .tensor.printing import close_with, history
@@ -187,15 +188,7 @@ for _kind, _own in ((MetaTensor, Tensor), (MetaParameter, Parameter)):
     _kind.__name__, _kind.__qualname__, _kind.__module__ = _own.__name__, _own.__qualname__, _own.__module__
 
 
-@contextmanager
-def _open() -> Any:
-    """A region in which the arrays can be accessed."""
-    outer = _torch_function.subclasses_off.get()
-    _torch_function.subclasses_off.set(True)
-    try:
-        yield
-    finally:
-        _torch_function.subclasses_off.set(outer)
+_open = DisableTorchFunctionSubclass  # a region in which the arrays can be accessed
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import penlight.as_torch
 import torch                     # Penlight
-from einops import rearrange     # knows Penlight's tensors
+from einops import rearrange     # works with Penlight's tensors
 """
 
 from __future__ import annotations

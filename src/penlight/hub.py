@@ -25,7 +25,7 @@ HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 
 
 def get_dir() -> str:
-    """Where downloads are kept: `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`.
+    """The directory of downloads: `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`.
 
     Returns:
         the path of the directory.
@@ -40,7 +40,7 @@ def get_dir() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Set where downloads are kept.
+    """Set the directory of downloads.
 
     Args:
         d: the directory; `~` is expanded.

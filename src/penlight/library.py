@@ -121,7 +121,7 @@ def custom_op(
 def _found(op: Any) -> CustomOpDef:
     made = REGISTERED.get(op) if isinstance(op, str) else op
     if not isinstance(made, CustomOpDef):
-        raise NotImplementedError(f"{op}: Penlight knows operators made by torch.library.custom_op only")
+        raise NotImplementedError(f"{op}: Penlight supports only operators made by torch.library.custom_op")
     return made
 
 

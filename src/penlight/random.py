@@ -54,7 +54,7 @@ class Generator:
 
     @property
     def device(self) -> Any:
-        """Where the generator is: the CPU.
+        """The device of the generator: the CPU.
 
         >>> torch.Generator().device
         device(type='cpu')
@@ -477,7 +477,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """Ones with the probabilities that the input gives, else zeros.
+    """Ones with the probabilities in the input, otherwise zeros.
 
     >>> torch.bernoulli(torch.ones(3))
     tensor([1., 1., 1.])

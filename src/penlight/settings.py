@@ -134,7 +134,7 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads may work on one op.
+    """The number of threads that may work on one op.
 
     >>> torch.get_num_threads() >= 1
     True
@@ -143,7 +143,7 @@ def get_num_threads() -> int:
 
 
 def set_num_interop_threads(n: int) -> None:
-    """Accepted: ops run one after the other here.
+    """Accepted without effect: ops run sequentially.
 
     >>> torch.set_num_interop_threads(torch.get_num_interop_threads())
     """

@@ -211,7 +211,7 @@ class UntypedStorage(_Storage):
         return self.data_ptr()
 
     def nbytes(self) -> int:
-        """How many bytes there are."""
+        """The number of bytes."""
         return self._bytes.size
 
     size = nbytes
@@ -230,9 +230,7 @@ class UntypedStorage(_Storage):
         if index.step not in (None, 1):
             raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
         part = type(self).__new__(type(self))
-        part._bytes = np.asarray(
-            self._bytes.data[index]
-        )  # over a memoryview, so `root_of` does not find the whole storage
+        part._bytes = np.asarray(self._bytes.data[index])  # a memoryview, at which `root_of` stops
         part._filename = None
         return part
 
@@ -389,7 +387,7 @@ class TypedStorage(_Storage):
         return self._untyped_storage.data_ptr()
 
     def nbytes(self) -> int:
-        """How many bytes there are."""
+        """The number of bytes."""
         _warn_of_removal()
         return self._untyped_storage.nbytes()
 
@@ -402,7 +400,7 @@ class TypedStorage(_Storage):
         return self._untyped_storage.nbytes() // self._dtype.itemsize
 
     def size(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         _warn_of_removal()
         return self._size()
 

@@ -33,7 +33,7 @@ def _trim(release: list[int]) -> tuple[int, ...]:
 
 
 def _stage(rest: str) -> tuple[Any, ...]:
-    """What follows the numbers: development and pre-releases come before the release, post-releases after."""
+    """The sort key of a version's suffix: development and pre-releases sort before the release, post-releases after it."""
     letters = rest.rstrip("0123456789").strip("-_.")
     number = int(rest[len(rest.rstrip("0123456789")) :] or 0)
     order = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "rc": -1, "c": -1, "post": 1}

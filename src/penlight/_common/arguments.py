@@ -823,7 +823,7 @@ input_to_model: the arguments of its call
 intermediates: accepted and ignored
 is_impure_node: a function that returns whether a node must stay
 is_module: whether it is a module
-keep.run_graph: keep what the node saved
+keep.run_graph: keep the saved values of the node
 key.add_metadata, key.add_metadata_json, key.preset_metadata_json: the name
 value.add_metadata, value.add_metadata_json, value.preset_metadata_json: the text
 labels.add_pr_curve: 0 or 1 for each sample
@@ -897,7 +897,7 @@ text_string: the text, in Markdown
 the_function: the function
 time_unit: "s", "ms" or "us"
 to_erase: the node, which must have no users
-top_level_events_only: leave out what others called
+top_level_events_only: leave out events inside other events
 use_python_export: accepted and ignored
 use_strict_trace: accepted and ignored
 value.check, x.check: the tensor to check

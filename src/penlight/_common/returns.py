@@ -16,7 +16,7 @@ scaled_modified_bessel_k0, scaled_modified_bessel_k1, entr, erfcx, i0e, i1, i1e,
 sigmoid, tanh, celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leaky_relu, logsigmoid, mish, prelu, relu, relu6, rrelu, selu, silu, softplus, softshrink, softsign, tanhshrink, threshold: a tensor of the input's shape
 softmax, softmin, log_softmax, gumbel_softmax, normalize, batch_norm, instance_norm, layer_norm, group_norm, rms_norm, local_response_norm: a tensor of the input's shape
 alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout, feature_dropout, bernoulli, poisson: a tensor of the input's shape
-native_dropout: a pair of the input's shape: the result, and a bool mask of what was kept
+native_dropout: a pair of the input's shape: the result, and a bool mask of the elements kept
 native_batch_norm, native_group_norm, native_layer_norm: a tuple: the result of the input's shape, and the means and reciprocal deviations, one for each group that was normalised
 cumprod, cumsum, logcumsumexp, flip, fliplr, flipud, roll, tril, triu, msort, renorm, channel_shuffle, native_channel_shuffle, fftshift, ifftshift: a tensor of the input's shape
 inv, inverse, matrix_exp, matrix_power, cholesky, cholesky_inverse: matrices of the input's shape
@@ -52,7 +52,7 @@ custom_op: a `CustomOpDef`, or a decorator
 register_fake: the function, or a decorator
 export: the function
 from_dlpack: a tensor that shares memory with it
-get_analytical_jacobian: a tuple: the Jacobian of each input, whether two runs agree, whether sizes are right, whether dtypes are
+get_analytical_jacobian: a tuple: the Jacobian of each input, and whether two runs agree, the sizes are right, and the dtypes are right
 get_numerical_jacobian: a matrix for each input
 get_default_load_endianness: a `LoadEndianness`, or None
 get_default_mmap_options: the flags
@@ -65,7 +65,7 @@ masked.logaddexp: a tensor of the shape that the operands broadcast to
 symbolic_trace: a `GraphModule`
 summary.scalar, histogram_raw, summary.image, summary.audio, summary.text, pr_curve, summary.histogram: a record, for `FileWriter.add_summary`
 unserializable_hook: the hook
-wrap: what was given
+wrap: the argument
 is_inference_mode_enabled: True or False
 dataset.cumsum: a list of the running totals
 profiler_util.add: itself
@@ -79,7 +79,7 @@ gru_cell, rnn_relu_cell, rnn_tanh_cell: the next state, (N, hidden_size)
 lstm_cell: a tuple of the next hidden state and the next cell state, each (N, hidden_size)
 topk: a named tuple (values, indices), each of the input's shape with size `k` along `dim`
 argsort: indices as int64, of the input's shape
-unique, unique_consecutive: the distinct values, and if asked for the inverse indices and the counts, as a tuple
+unique, unique_consecutive: the distinct values; if requested, a tuple with the inverse indices and the counts
 bincount: a vector with one count for each integer from 0 to the largest
 histc: a vector of `bins` counts
 histogram: a named tuple (hist, bin_edges)
@@ -89,7 +89,7 @@ corrcoef, cov: a square matrix with a row for each variable
 cdist: distances, (..., P, R) for inputs (..., P, M) and (..., R, M)
 pdist: a vector of N (N - 1) / 2 distances
 dist: a scalar
-pairwise_distance, cosine_similarity: the shape that the inputs broadcast to, without the dimension that is compared
+pairwise_distance, cosine_similarity: the shape that the inputs broadcast to, without the compared dimension
 trapezoid, trapz: the input's shape without `dim`
 cumulative_trapezoid: the input's shape with one less along `dim`
 diff: the input's shape with `n` less along `dim`
@@ -100,10 +100,10 @@ arange, range, linspace, logspace, randperm: a vector
 bartlett, blackman, cosine, exponential, gaussian, general_cosine, general_hamming, hamming, hann, kaiser, nuttall: a vector of `M` values
 bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window: a vector of `window_length` values
 fftfreq, rfftfreq: a vector of frequencies
-empty, empty_permuted, full, ones, zeros, rand, randn, randint, empty_strided, new_empty, new_empty_strided, new_full, new_ones, new_zeros: a tensor of the size asked for
+empty, empty_permuted, full, ones, zeros, rand, randn, randint, empty_strided, new_empty, new_empty_strided, new_full, new_ones, new_zeros: a tensor of the requested size
 empty_like, full_like, ones_like, zeros_like, rand_like, randn_like, randint_like: a tensor of the input's shape
 normal: a tensor of the shape of the mean or of the deviation, or of `size`
-make_tensor: a tensor of the shape asked for
+make_tensor: a tensor of the requested shape
 eye: a matrix with ones on the diagonal
 tensor, as_tensor, asarray, new_tensor, new, from_numpy, frombuffer, scalar_tensor: a tensor with these values
 from_file: a vector over the memory of the file
@@ -113,8 +113,8 @@ one_hot: int64 of the input's shape with one more dimension, of `num_classes`
 multinomial: indices as int64: `num_samples` for each row
 combinations, cartesian_prod: a matrix with one combination in each row
 meshgrid: one tensor for each input, all of the shape of the grid
-block_diag: a matrix with the given ones along its diagonal
-cat, concat, concatenate: a tensor that is as long along `dim` as all of them together
+block_diag: a matrix with the given matrices along its diagonal
+cat, concat, concatenate: a tensor whose size along `dim` is the sum of theirs
 stack: a tensor with one more dimension, `dim`, of the number of tensors
 hstack, vstack, dstack, column_stack, row_stack: one tensor
 chunk, split, split_with_sizes, tensor_split, hsplit, vsplit, dsplit, unsafe_chunk, unsafe_split, unsafe_split_with_sizes: a tuple of views, the parts along `dim`

@@ -218,7 +218,7 @@ class ArchiveReader:
         return self._records[name]
 
     def offset(self, name: str) -> int:
-        """Where the data of a record begins, counted from the start of the file object."""
+        """The offset of a record's data from the start of the file object."""
         header = self._record(name).header
         fields = _LOCAL.unpack(self._read_at(header, _LOCAL.size))
         if fields[0] != b"PK\3\4":

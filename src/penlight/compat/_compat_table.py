@@ -395,7 +395,7 @@ TABLE = {
         values={"enabled": False},
         flags=("flags(enabled=False)", "set_flags(_enabled)"),
     ),
-    "backends.openmp": Row("OpenMP: NumPy has threads of its own.", returns=_NOT_HERE),
+    "backends.openmp": Row("OpenMP, which is not used here.", returns=_NOT_HERE),
     "backends.opt_einsum": Row(
         "The order of products in `einsum`, which Penlight chooses without that package.",
         returns={**_NOT_HERE, "get_opt_einsum()": None},

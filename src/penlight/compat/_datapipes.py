@@ -621,7 +621,7 @@ class FileOpenerIterDataPipe(_BasedOn):
 )
 @functional_datapipe("read_from_stream")
 class StreamReaderIterDataPipe(_BasedOn):
-    """Pairs of a name and the contents of its stream, from such pairs in `datapipe`, all at once or `chunk` characters at a time."""
+    """Pairs of a name and the contents of a stream, from pairs of a name and a stream in `datapipe`, whole or in chunks of `chunk` characters."""
 
     def __init__(self, datapipe: Any, chunk: int | None = None) -> None:
         super().__init__(datapipe)

@@ -272,7 +272,7 @@ def refuse(name: str, overload: str = "default") -> NoReturn:
 
 
 def plain(name: str) -> str:
-    """`and` for `__and__`, and `add_` as it is."""
+    """The name without double underscores: `and` for `__and__`; `add_` is unchanged."""
     return name.strip("_") if name.startswith("__") else name
 
 
