@@ -357,7 +357,7 @@ def moved(input: Any, dtype: Any) -> Any:
     return made(array.shape, dtype, False, tuple(s // width for s in array.strides))
 
 
-# ----- The default device -------------------------------------------------------------------------------------------
+# ----- The default device ---------------------------------------------------------------------------------------------
 
 _NEW = {
     "arange", "asarray", "as_tensor", "bartlett_window", "blackman_window", "empty", "empty_permuted", "empty_strided", "eye",

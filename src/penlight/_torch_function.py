@@ -29,9 +29,8 @@ _subclasses = lazy_import(globals(), "_subclasses", ".ops.machinery.subclasses")
 # Whether overrides by subclasses are disabled in this thread, and whether modes are too.
 subclasses_off: ContextVar[bool] = ContextVar("penlight_subclasses_off", default=False)
 all_off: ContextVar[bool] = ContextVar("penlight_torch_function_off", default=False)
-_running: ContextVar[Any] = ContextVar(
-    "penlight_torch_function_running", default=None
-)  # the function that `default` runs
+# The function that `default` is running.
+_running: ContextVar[Any] = ContextVar("penlight_torch_function_running", default=None)
 modes: ContextVar[tuple[Any, ...]] = ContextVar("penlight_torch_function_modes", default=())
 
 # Operators that `__torch_function__` receives under the name of another method.
@@ -178,7 +177,7 @@ def _convert(result: Any, cls: type) -> Any:
     return result
 
 
-# ----- Functions that check their arguments ----------------------------------------------------------------------------------------------------
+# ----- Functions that check their arguments ---------------------------------------------------------------------------
 
 
 class _Check:
@@ -234,9 +233,8 @@ def activate() -> None:
         for name, function, public in functions:
             own = name.rpartition(".")[2]
             for layer in layers_of(function):  # also the hand-written one, which the package calls directly
-                _install_check(
-                    layer, public, own in _BINARY, type(function) is MethodType and layer is function.__func__
-                )
+                bound = type(function) is MethodType and layer is function.__func__
+                _install_check(layer, public, own in _BINARY, bound)
             if public not in NAMES or getattr(public, "__name__", None) == own != NAMES[public].rpartition(".")[2]:
                 NAMES[public] = name
             OVERRIDABLE.setdefault(name.rpartition(".")[0], []).append(public)
@@ -298,11 +296,8 @@ def _functions(where: str, module: Any, names: Iterable[str]) -> Iterable[tuple[
         if name in IGNORED or name.startswith(("_", "get_", "set_", "is_autocast")):
             continue
         value = getattr(module, name, None)
-        home = (getattr(value, "__module__", None) or "").partition(".")[0]
-        if type(value) in (FunctionType, MethodType) and home in (
-            "penlight",
-            "torch",
-        ):  # "torch" if Penlight has that name
+        home = (getattr(value, "__module__", None) or "").partition(".")[0]  # "torch" if Penlight has that name
+        if type(value) in (FunctionType, MethodType) and home in ("penlight", "torch"):
             yield f"{where}.{name}", value, value
 
 

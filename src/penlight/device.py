@@ -15,7 +15,7 @@ _KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "ipu", "xla", "mkldnn", "hpu", "m
 
 
 class device:
-    """A device by its name, such as `torch.device("cpu")`. Tensors can only be on the CPU and the meta device.
+    """A device by its name, such as `torch.device("cpu")`. Others can be named, but tensors are only on the CPU and the meta device.
 
     >>> torch.device("cuda", 1)
     device(type='cuda', index=1)

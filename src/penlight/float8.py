@@ -122,7 +122,7 @@ def _joined(tensors: Any) -> Any:
     return first
 
 
-# ----- Supported functions --------------------------------------------------------------------------------------------------------
+# ----- Supported functions --------------------------------------------------------------------------------------------
 
 _MOVES = """
     as_strided chunk clone contiguous detach empty_like expand expand_as flatten flip index_select movedim narrow permute pin_memory ravel

@@ -66,9 +66,8 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
         return False
     if _torch_function.modes.get():
         return True
-    return not _torch_function.subclasses_off.get() and any(
-        _torch_function.overrides_functions(type(value)) for value in relevant_args
-    )
+    kinds = map(type, relevant_args)
+    return not _torch_function.subclasses_off.get() and any(map(_torch_function.overrides_functions, kinds))
 
 
 def has_torch_function_unary(arg: Any) -> bool:

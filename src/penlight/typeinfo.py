@@ -208,7 +208,7 @@ def get_device(input: Tensor) -> int:
     return input.get_device()
 
 
-# ----- Rare constructors ----------------------------------------------------------------------------------
+# ----- Rare constructors ----------------------------------------------------------------------------------------------
 
 
 def empty_permuted(
@@ -254,7 +254,7 @@ def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype
     return wrap(np.asarray(array))
 
 
-# ----- Types of objects --------------------------------------------------------------------------------------------
+# ----- Types of objects -----------------------------------------------------------------------------------------------
 
 
 def is_tensor(obj: Any) -> bool:

@@ -324,7 +324,7 @@ def _drop_frames_of_this_file(trace: TracebackType | None) -> None:
         trace = following
 
 
-# ----- The distribution `torch` for `importlib.metadata` -------------------
+# ----- The distribution `torch` for `importlib.metadata` --------------------------------------------------------------
 
 
 class TorchDistribution(Distribution):

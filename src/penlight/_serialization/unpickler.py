@@ -127,7 +127,7 @@ class WeightsUnpickler:
                 return items
         raise UnpicklingError("the pickle is damaged: no mark")
 
-    # ----- Instructions that could run code ------------------------------------------------------------------------------------
+    # ----- Instructions that could run code ---------------------------------------------------------------------------
 
     def _global(self) -> None:
         module, name = self._line(), self._line()

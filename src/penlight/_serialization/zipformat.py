@@ -439,7 +439,7 @@ def refuse_torchscript(archive: ArchiveReader, weights_only: bool, unsafe_messag
     )
 
 
-# ----- Inspecting a file without loading it -------------------------------------------------------------------------
+# ----- Inspecting a file without loading it ---------------------------------------------------------------------------
 
 
 def globals_named(file: Any) -> set[str]:

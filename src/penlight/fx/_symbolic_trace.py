@@ -78,7 +78,7 @@ class Tracer(TracerBase):
         self._proxies: dict[str, Any] = {}
         self.root_module_name = ""
 
-    # ----- Methods to override ---------------------------------------------------------------------------------------
+    # ----- Methods to override ----------------------------------------------------------------------------------------
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Whether a module becomes one node: modules of torch.nn do, except Sequential."""

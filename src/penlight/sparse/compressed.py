@@ -127,7 +127,7 @@ def _to_string(s: CompressedTensor) -> str:
     return close_with("tensor(" + ",\n       ".join(lines), words, len("tensor("))
 
 
-# ----- Constructors ------------------------------------------------------------------------------------------------------
+# ----- Constructors ---------------------------------------------------------------------------------------------------
 
 
 def compressed(s: Any, cls: type[CompressedTensor]) -> Any:
@@ -265,7 +265,7 @@ def _check(cls: type[CompressedTensor], starts: Tensor, plain: Tensor, vals: Ten
             raise RuntimeError(f"`{words}` is not satisfied.")
 
 
-# ----- Functions that differ from those of COO tensors --------------------------------------------------------
+# ----- Functions that differ from those of COO tensors ----------------------------------------------------------------
 
 
 def _of_layout(name: str, wanted: type[CompressedTensor] | None, kind: str, get: Any) -> Any:

@@ -204,7 +204,7 @@ def graph_text(s: SparseTensor) -> str:
     return "requires_grad=True" if s.grad_fn is None else f"grad_fn=<{s.grad_fn.name()}>"
 
 
-# ----- Constructors ------------------------------------------------------------------------------------------------------
+# ----- Constructors ---------------------------------------------------------------------------------------------------
 
 
 def sparse_coo_tensor(

@@ -80,7 +80,7 @@ def get_tolerances(*inputs: Any, rtol: float | None, atol: float | None, id: Key
     return default_tolerances(*inputs) if rtol is None or atol is None else (rtol, atol)
 
 
-# ----- Messages ----------------------------------------------------------------------------------------------------------
+# ----- Messages -------------------------------------------------------------------------------------------------------
 
 
 def _mismatch(
@@ -303,7 +303,7 @@ class TensorLikePair(Pair):
         return "rtol", "atol", "equal_nan", "check_device", "check_dtype", "check_layout", "check_stride"
 
 
-# ----- Splitting into pairs ---------------------------------------------------------------------------------------------------
+# ----- Splitting into pairs -------------------------------------------------------------------------------------------
 
 
 def originate_pairs(

@@ -409,9 +409,8 @@ def argument_error(function: Any, name: str, call: Call, error: Exception) -> Ty
         if isinstance(error, (AttributeError, TypeError, ValueError)):
             found = _by_what_it_calls(names, name, call)
         if found is None and _of_kinds(error, call):
-            if (
-                code_without_handler(function_inside(function)).code.co_flags & CO_VARARGS
-            ):  # a bound method has `*excess`
+            # A bound method has `*excess`.
+            if code_without_handler(function_inside(function)).code.co_flags & CO_VARARGS:
                 found = _of_several(name.removeprefix("F."), call.args)
             else:
                 found = _by_annotations(names, function.__annotations__, name, call)
