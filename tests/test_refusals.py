@@ -214,6 +214,7 @@ def test_compile_and_jit_give_back_what_they_got():
     assert not torch.jit.is_scripting() and not torch.compiler.is_compiling()
     assert torch.jit.wait(torch.jit.fork(double, 4)) == 8
     assert torch.jit.isinstance([1, 2], list[int]) and not torch.jit.isinstance({"a": 1}, dict[str, str])
+    assert torch.jit.isinstance([1, None], list[int | None]) and not torch.jit.isinstance(1.5, int | str)
     with pytest.raises(RuntimeError, match=r"Either mode or options"):
         torch.compile(double, mode="default", options={})
     with pytest.raises(NotImplementedError, match=r"state_dict"):

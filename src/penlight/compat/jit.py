@@ -7,6 +7,7 @@ False
 
 import builtins
 from importlib import import_module
+from types import UnionType
 from typing import Any, Final as Final, Union, get_args, get_origin
 
 from penlight._common.arguments import explain as _explain
@@ -220,7 +221,7 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     origin, inner = get_origin(target_type), get_args(target_type)
     if origin is None:
         return builtins.isinstance(obj, target_type)
-    if origin is Union:
+    if origin in (Union, UnionType):
         return any(isinstance(obj, each) for each in inner)
     if not builtins.isinstance(obj, origin):
         return False
