@@ -26,7 +26,7 @@ class Row(NamedTuple):
     returns: Mapping[str, Any] = {}  # functions, and the value that each returns
     accepts: tuple[str, ...] = ()  # functions without effect; a seed must be an integer
     values: Mapping[str, Any] = {}
-    names: Mapping[str, str] = {}  # modules of Penlight, and the names to take from each (`name=other_name`)
+    names: Mapping[str, str] = {}  # modules of Penlight, and the names to take from each (`name=torch_name`)
     refuses: tuple[str, str] = ("", "")  # for every other name of PyTorch's: why it raises, and what to use instead
     # Functions (classes, if capitalised) that raise, by the reason, or by PyTorch's error.
     refused: Mapping[str | tuple[type[Exception], str], str] = {}
