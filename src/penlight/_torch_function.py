@@ -97,8 +97,7 @@ def prepare_class(kind: type) -> None:
 
 def activate_for(arguments: Iterable[Any]) -> bool:
     """Whether one of these arguments, which an op cannot use, overrides functions; if so, activate the checks."""
-    values = [v for a in arguments for v in (a if type(a) in (list, tuple) else (a,))]
-    if subclasses_off.get() or not overriding(values):
+    if subclasses_off.get() or not _relevant(arguments):
         return False
     activate()
     return True
@@ -115,14 +114,9 @@ def overriding(values: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _relevant(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    values: list[Any] = []
-    for value in (*args, *kwargs.values()):
-        if type(value) in (list, tuple):
-            values += value
-        else:
-            values.append(value)
-    return overriding(values)
+def _relevant(arguments: Iterable[Any]) -> list[Any]:
+    """As `overriding`, also for the items of lists and tuples."""
+    return overriding(v for a in arguments for v in (a if type(a) in (list, tuple) else (a,)))
 
 
 def handle(function: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -192,7 +186,7 @@ class _Check:
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if all_off.get() or (subclasses_off.get() and not modes.get()):
             return self.original(*args, **kwargs)
-        found = [] if self.making or subclasses_off.get() else _relevant(args, kwargs)
+        found = [] if self.making or subclasses_off.get() else _relevant((*args, *kwargs.values()))
         if not found and not modes.get():
             return self.original(*args, **kwargs)
         public = self.public

@@ -83,7 +83,26 @@ class Interception:
                         self.activate()
 
     def __call__(self, args: Any, kwargs: Any) -> Any:
-        return call(self, args, kwargs)
+        """Call the function with cast arguments, if this thread uses autocast."""
+        enabled, dtype = _state._of("cpu")
+        if not enabled or _state.inside.get() or kwargs.get("out") is not None:
+            return self.run(args, kwargs)
+        if self.policy == "padding" and kwargs.get("mode", (*args, "constant", "constant")[2]) not in (
+            "reflect",
+            "replicate",
+        ):
+            return self.run(args, kwargs)
+        if self.policy in ("float32", "padding"):
+            dtype = dtypes.float32
+        elif self.policy == "widest":
+            dtype = _widest((*args, *kwargs.values()))
+        args = _cast(tuple(args), dtype)
+        kwargs = {name: _cast(value, dtype) for name, value in kwargs.items()}
+        _state.inside.set(True)
+        try:
+            return self.run(args, kwargs)
+        finally:
+            _state.inside.set(False)
 
 
 _lock = threading.RLock()
@@ -145,29 +164,6 @@ def close_mode() -> None:
 cached: dict[tuple[int, Any], tuple[Any, Tensor]] = {}
 
 
-def call(entry: Interception, args: Any, kwargs: Any) -> Any:
-    """Handle the call of an intercepted function."""
-    enabled, dtype = _state._of("cpu")
-    if not enabled or _state.inside.get() or kwargs.get("out") is not None:
-        return entry.run(args, kwargs)
-    if entry.policy == "padding" and kwargs.get("mode", (*args, "constant", "constant")[2]) not in (
-        "reflect",
-        "replicate",
-    ):
-        return entry.run(args, kwargs)
-    if entry.policy in ("float32", "padding"):
-        dtype = dtypes.float32
-    elif entry.policy == "widest":
-        dtype = _widest((*args, *kwargs.values()))
-    args = _cast(tuple(args), dtype)
-    kwargs = {name: _cast(value, dtype) for name, value in kwargs.items()}
-    _state.inside.set(True)
-    try:
-        return entry.run(args, kwargs)
-    finally:
-        _state.inside.set(False)
-
-
 def _eligible(value: Any) -> bool:
     return value.is_floating_point() and value.dtype is not dtypes.float64
 
@@ -198,7 +194,7 @@ def _cast_tensor(tensor: Tensor, dtype: Any) -> Tensor:
 
 
 def _widest(values: Any) -> Any:
-    """The widest dtype among tensors that can be cast; None if one is float64 (then nothing is cast)."""
+    """The widest dtype among the tensors that can be cast: the short dtype if all have it, otherwise float32."""
     tensors = [t for v in values for t in (v if isinstance(v, (list, tuple)) else (v,)) if isinstance(t, Tensor)]
     floating = {t.dtype for t in tensors if _eligible(t)}
     short = _state._of("cpu")[1]
