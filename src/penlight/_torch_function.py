@@ -116,7 +116,7 @@ def overriding(values: Iterable[Any]) -> list[Any]:
 
 def _relevant(arguments: Iterable[Any]) -> list[Any]:
     """As `overriding`, also for the items of lists and tuples."""
-    return overriding(v for a in arguments for v in (a if type(a) in (list, tuple) else (a,)))
+    return overriding([v for a in arguments for v in (a if type(a) in (list, tuple) else (a,))])
 
 
 def handle(function: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
