@@ -123,7 +123,7 @@ def test_weights_are_cast_once_in_a_region():
         with torch.no_grad():
             x @ w
         (first.sum() + second.sum()).backward()
-    assert w.grad.dtype is torch.float32 and not _casting.kept
+    assert w.grad.dtype is torch.float32 and not _casting.cached
     with torch.autocast("cpu", cache_enabled=False):
         first, second = x @ w, x @ w
         assert first.grad_fn.next_functions[1][0] is not second.grad_fn.next_functions[1][0]

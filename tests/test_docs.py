@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import penlight
-from penlight import _takeover
+from penlight import _torch_function
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -37,7 +37,7 @@ def modules() -> list[str]:
 def rest():
     """An example with a subclass of Tensor makes all functions look at their arguments' types; the next test has them plain."""
     yield
-    _takeover.rest()
+    _torch_function.deactivate()
 
 
 @pytest.mark.parametrize("name", modules())

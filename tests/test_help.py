@@ -138,6 +138,14 @@ def test_what_is_returned_fits_the_annotation() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_tables_name_each_argument_and_function_once() -> None:
+    from penlight._common import arguments, returns
+
+    for table in (arguments._TABLE, returns._TABLE, returns._SHAPES):
+        names = [name for line in table.strip().splitlines() for name in line.partition(": ")[0].split(", ")]
+        assert not [name for name in names if names.count(name) > 1]
+
+
 def test_the_examples_run() -> None:
     """Also those of functions that a program made, which doctest does not find in modules."""
     parser, runner = (

@@ -10,7 +10,7 @@ import warnings
 import pytest
 
 import penlight as torch
-from penlight import _takeover, nn
+from penlight import _torch_function, nn
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def _asleep():
     """Leave other tests the functions as they are without subclasses."""
     yield
     torch.set_default_device(None)
-    _takeover.rest()
+    _torch_function.deactivate()
 
 
 def test_describes_itself():

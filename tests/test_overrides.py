@@ -1,4 +1,4 @@
-"""Classes that take over functions: what their operators do, what they are told, and what their own methods may call."""
+"""Classes that override functions: their operators, the functions they receive, and calls in their own methods."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import operator
 import pytest
 
 import penlight as torch
-from penlight import _takeover
+from penlight import _torch_function
 
 
 @pytest.fixture(autouse=True)
 def _rest():
     yield
-    _takeover.rest()
+    _torch_function.deactivate()
 
 
 class First(torch.Tensor):

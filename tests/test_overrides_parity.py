@@ -1,4 +1,4 @@
-"""What operators do with classes that take over functions, beside PyTorch."""
+"""Operators on classes that override functions, compared with PyTorch."""
 
 from __future__ import annotations
 
@@ -60,4 +60,4 @@ def test_operators(symbol):
     try:
         assert outcomes(penlight, symbol) == outcomes(torch, symbol)
     finally:
-        penlight._takeover.rest()
+        penlight._torch_function.deactivate()

@@ -214,6 +214,7 @@ def test_compile_and_jit_give_back_what_they_got():
     assert not torch.jit.is_scripting() and not torch.compiler.is_compiling()
     assert torch.jit.wait(torch.jit.fork(double, 4)) == 8
     assert torch.jit.isinstance([1, 2], list[int]) and not torch.jit.isinstance({"a": 1}, dict[str, str])
+    assert torch.jit.isinstance([1, None], list[int | None]) and not torch.jit.isinstance(1.5, int | str)
     with pytest.raises(RuntimeError, match=r"Either mode or options"):
         torch.compile(double, mode="default", options={})
     with pytest.raises(NotImplementedError, match=r"state_dict"):
@@ -268,7 +269,7 @@ def test_importing_penlight_imports_none_of_this():
         ("masked.maskedtensor", "torch.masked with a mask"),
         ("accelerator.graphs", "runs on the CPU"),
         ("package.importer", "torch.save and torch.load"),
-        ("utils.viz", "Compose it of what is here"),
+        ("utils.viz", "Compose it of functions that Penlight has"),
     ],
 )
 def test_modules_that_only_pytorch_has_are_named(name, hint):

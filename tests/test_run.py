@@ -191,9 +191,7 @@ def test_exit_codes_and_messages(tmp_path):
     assert not any("penlight/_run" in line or "runpy" in line or "__main__.py" in line for line in lines)
     lines = vision[2].splitlines()
     assert len([line for line in lines if line.startswith("  File")]) == 1
-    assert lines[-1].startswith(
-        "ModuleNotFoundError: No module named 'torchvision'. Penlight stands in for torch alone"
-    )
+    assert lines[-1].startswith("ModuleNotFoundError: No module named 'torchvision'. Penlight replaces only torch")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

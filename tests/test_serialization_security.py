@@ -94,7 +94,7 @@ def test_no_code_is_reached(payload, message):
         (b"\x80\x02](K\x00K\x01u.", "Can only SETITEMS for dict"),
         (b"\x80\x02" + text("x") + b"Q.", "persistent_load id must be tuple or int"),
         (b"\x80\x02" + text("module") + b"\x85Q.", "Only persistent_load of storage is allowed"),
-        (b"\x80\x02c_codecs\nencode\n" + text("x") + text("rot13") + b"\x86R.", "the encoding 'rot13'"),
+        (b"\x80\x02c_codecs\nencode\n" + text("x") + text("rot13") + b"\x86R.", "the unsupported encoding 'rot13'"),
         (
             b"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(cbuiltins\nset\nctorch\nTensor\n)NtR.",
             "Trying to rebuild a tensor by",
@@ -216,6 +216,11 @@ def test_unsafe_globals_are_listed_without_running_anything():
     assert torch.serialization.get_unsafe_globals_in_checkpoint(payload) == ["builtins.eval"]
     with pytest.raises(ValueError, match=r"Expected input to be a checkpoint returned by torch.save"):
         torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(b"no"))
+    buffer = io.BytesIO()
+    torch.save({"a": range(3)}, buffer, pickle_protocol=4)
+    buffer.seek(0)
+    with pytest.raises(pickle.UnpicklingError, match="Unsupported operand 149"):
+        torch.serialization.get_unsafe_globals_in_checkpoint(buffer)
 
 
 def test_ordered_dicts_carry_attributes():

@@ -208,7 +208,7 @@ def names() -> list[list[str]]:
                 if state == coverage.REFUSED:
                     note = " ".join((getattr(space, name).__doc__ or "").removeprefix("Refused:").split())
                 elif state == coverage.MISSING:
-                    note = str(missing(where, name)).partition("Penlight has not. ")[2]
+                    note = str(missing(where, name)).partition("Penlight does not. ")[2]
                 elif name in shown_there:
                     note = f"api/{group}.html#{where}.{name}"
                 found.append([f"{where}.{name}", state, note])

@@ -1,8 +1,8 @@
-"""Writes src/penlight/_common/torch_signatures.py: how PyTorch's functions and methods may be called. Needs PyTorch.
+"""Writes src/penlight/_common/torch_signatures.py: the signatures of PyTorch's functions and methods. Needs PyTorch.
 
 python tools/torch_signatures.py
 
-Functions with several forms list them when they are called with nonsense; of the others the operator registry knows the one form.
+Functions with several forms list them in the error of a wrong call; the single form of the others is in the operator registry.
 """
 
 from __future__ import annotations
@@ -201,9 +201,9 @@ def main() -> None:
         names.setdefault(" | ".join(form or "-" for form in forms), []).append(name)
     text = "\n".join(f"{' '.join(same)}: {forms}" for forms, same in names.items())
     head = (
-        f'"""How functions and methods of PyTorch {torch.__version__.split("+")[0]} may be called. Written by tools/torch_signatures.py.\n\n'
-        "A line for each signature: the functions that have it, and its forms, between bars. `?` is what may be None, `#` a tensor for which\n"
-        "a number may stand, `ints1` integers for which one may stand; `-` is without arguments, `~` stands for forms that are out of date.\n"
+        f'"""The signatures of functions and methods of PyTorch {torch.__version__.split("+")[0]}. Written by tools/torch_signatures.py.\n\n'
+        "A line for each signature: the functions that have it, and its forms, separated by bars. `?` marks parameters that may be None, `#` tensors\n"
+        "that may be numbers, `ints1` lists of ints that may be one int; `-` is the form without arguments, `~` a deprecated form.\n"
         '"""\n'
     )
     TARGET.write_text(f'{head}\nFORMS = """\n{text}\n"""\n')

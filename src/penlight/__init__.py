@@ -138,10 +138,10 @@ int = _dtypes.int_
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 _sys.meta_path.append(_TableFinder)
-# Modules of PyTorch's that have little or nothing behind them here: `penlight.jit` is found in compat/jit.py, others in its table.
+# PyTorch's modules with little or no implementation here: `penlight.jit` is compat/jit.py, others stand in a table there.
 __path__.append(_os.path.join(__path__[0], "compat"))  # noqa: F405
 
-# What is imported when it is first used: modules, and names by the module that has them.
+# Imported at first use: modules, and names by the module that defines them.
 _MODULES = """
     accelerator amp ao backends compiler cpu cuda distributed distributions export fft func functional futures fx
     hub inspect jit library linalg masked monitor mps mtia multiprocessing nested nn onnx optim optimize overrides package
@@ -174,7 +174,7 @@ _TABLES = {
     "futures": "Future",
     "jit": "ScriptFunction ScriptModule",
     "layout": "jagged sparse_coo sparse_csc sparse_csr",
-    "beside_numpy": "numpy_functions",
+    "numpy_dispatch": "numpy_functions",
     "ops.conversion": "_neg_view",
     "ops.fourier.spectrogram": "istft stft",
     "ops.fourier.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
@@ -247,7 +247,7 @@ def __getattr__(name: str) -> _Any:
         return getattr(_importlib.import_module(".ops.foreach", __package__), name)
     if name.startswith("__"):
         raise AttributeError(f"module 'torch' has no attribute '{name}'")
-    if not name.startswith("_"):  # what does may be a file of ours that is being imported, on the way of `_C` itself
+    if not name.startswith("_"):  # else it may be a module that is being imported, even `_C` itself
         machinery = _importlib.import_module("._C", __package__)
         if name in machinery._CLASSES or name.startswith("DisableTorchFunction"):
             return getattr(machinery, name)
@@ -255,6 +255,6 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    public = {*_LAZY, "autograd", "ops", "random"}  # of the modules, which all are attributes once they are imported
+    public = {*_LAZY, "autograd", "ops", "random"}  # any module becomes an attribute when it is imported
     modules = {name for name, value in globals().items() if isinstance(value, type(_sys))}
     return sorted({*globals(), *_LAZY, *_LAZY_NAMES} - {"annotations", *modules.difference(public)})

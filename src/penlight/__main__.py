@@ -24,7 +24,7 @@ usage: penlight <command> ...
        python -m penlight script.py ...      (the same as `penlight run script.py ...`)
 
 commands:
-  run script.py [args]     run a program written for PyTorch; `import torch` gives Penlight
+  run script.py [args]     run a program written for PyTorch; `import torch` imports Penlight
   run -m module [args]     the same for a module
   launch --nproc-per-node N script.py [args]
                            the same in N processes that find each other; takes the options of torchrun
@@ -38,7 +38,7 @@ options:
 
 
 def version() -> str:
-    """Penlight's version, and that of the PyTorch it behaves like."""
+    """Penlight's version, and the version of PyTorch that it behaves like."""
     try:
         own = installed("penlight")
     except PackageNotFoundError:
@@ -47,7 +47,7 @@ def version() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; its exit code."""
+    """Run a command and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help", "help"):
         print(USAGE, end="")
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = import_module(f"penlight._cli.{name}").main(rest)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read the output, `head` say, has enough
+    except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""`torch._check` and its kin: conditions with PyTorch's errors; and other small functions at the top of torch."""
+"""`torch._check` and its variants, which raise PyTorch's errors unless a condition holds, and other small functions of `torch`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .device import device as Device
 from .overrides import handle_torch_function, has_torch_function
 from .tensor import Tensor
 
-_UNSAID = (
+_NO_MESSAGE = (
     "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an enhancement "
     "request to PyTorch.)"
 )
 
 
 def _assert(condition: Any, message: str) -> None:
-    """`assert condition, message`, also of a tensor."""
+    """`assert condition, message`; the condition may be a tensor."""
     if type(condition) is not Tensor and has_torch_function((condition,)):
         handle_torch_function(_assert, (condition,), condition, message)
         return
@@ -36,7 +36,7 @@ def _assert_async(input: Tensor, assert_msg: str = "Expected Tensor with single 
 
 
 def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:
-    """Raise an error of a class unless a condition holds; the message is a function."""
+    """Raise `error_type` unless a condition holds; `message` is a function that returns the text."""
     if isinstance(cond, Tensor):
         raise TypeError(
             "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert that all "
@@ -48,7 +48,7 @@ def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], An
         return
     if message is not None and not callable(message):
         raise TypeError("message must be a callable")
-    raise error_type(_UNSAID if message is None else str(message()))
+    raise error_type(_NO_MESSAGE if message is None else str(message()))
 
 
 def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
@@ -80,7 +80,7 @@ def _check_not_implemented(cond: Any, message: Callable[[], Any] | None = None) 
 
 
 def _check_tensor_all(cond: Any, message: Callable[[], Any] | None = None) -> None:
-    """Raise RuntimeError unless a condition holds for all elements."""
+    """Raise RuntimeError unless all elements of a tensor are true."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     _check_with(RuntimeError, bool(cond._array.all()), message)
@@ -108,7 +108,7 @@ def get_file_path(*path_components: str) -> str:
 
 
 def get_device_module(device: Any = None) -> Any:
-    """The module of a kind of device, such as `torch.cuda`; of the CPU by default.
+    """The module of a device type, such as `torch.cuda`; `torch.cpu` by default.
 
     >>> torch.get_device_module().is_available()
     True
@@ -120,7 +120,7 @@ def get_device_module(device: Any = None) -> Any:
 
 
 def sym_int(a: Any) -> int:
-    """A number as an integer, towards zero.
+    """A number as an integer, rounded towards zero.
 
     >>> torch.sym_int(-2.5)
     -2
@@ -138,7 +138,7 @@ def sym_float(a: Any) -> float:
 
 
 def sym_not(a: Any) -> bool:
-    """The opposite.
+    """`not a`.
 
     >>> torch.sym_not(True)
     False
@@ -167,7 +167,7 @@ def sym_min(a: Any, b: Any) -> Any:
 
 
 class SymInt:
-    """A number that a compiler does not know yet; none is ever made. `isinstance` says False.
+    """A symbolic integer of PyTorch's compiler. Penlight has none, so it cannot be made, and `isinstance` returns False.
 
     >>> isinstance(3, torch.SymInt)
     False

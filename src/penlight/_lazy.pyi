@@ -28,7 +28,6 @@ from .amp._state import (autocast_decrement_nesting as autocast_decrement_nestin
 from .amp.grad_scaler import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_
 from .autograd.anomaly_mode import (is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
     is_anomaly_enabled as is_anomaly_enabled)
-from .beside_numpy import numpy_functions as numpy_functions
 from .compat.compiler import compile as compile, cond as cond
 from .compat.cpu import Event as Event, Stream as Stream
 from .compat.cuda import AcceleratorError as AcceleratorError, OutOfMemoryError as OutOfMemoryError
@@ -42,6 +41,7 @@ from .func import vmap as vmap
 from .futures import Future as Future
 from .compat.jit import ScriptFunction as ScriptFunction, ScriptModule as ScriptModule
 from .layout import jagged as jagged, sparse_coo as sparse_coo, sparse_csc as sparse_csc, sparse_csr as sparse_csr
+from .numpy_dispatch import numpy_functions as numpy_functions
 from .ops.conversion import _neg_view as _neg_view
 from .ops.fourier.spectrogram import istft as istft, stft as stft
 from .ops.fourier.windows import (bartlett_window as bartlett_window, blackman_window as blackman_window,

@@ -1,11 +1,11 @@
 """The meta device: tensors that have a shape, a dtype and an edge in the graph, and no data.
 
 # Note [Tensors without data]
-A tensor on the meta device is of a class that takes over functions (see Note [Functions taken over] in _takeover.py). Its array
-is memory that was never written, so that the system gives it no pages, however large it is: mapped memory, or, where the system
-counts on all of it being used (Windows, Linux without overcommitment), a file that is one hole. A function runs on it as on any
-other; what comes out is on the meta device again, and its numbers are forgotten. Outside of such a call the array can't be
-reached, so that no path that was overlooked computes with numbers that are not there. What asks for numbers is refused.
+A tensor on the meta device overrides the library's functions (Note [Overridden functions] in _torch_function.py). Its array is memory
+that is never written, so the system allocates no pages for it, however large it is: mapped memory, or a sparse file where the system
+reserves memory for all of a mapping (Windows, Linux without overcommitment). A function runs on this array as on any other, and its
+result becomes a tensor on the meta device; the numbers are discarded. Outside of such calls `_array` raises an error, so that an
+overlooked path cannot compute with numbers that do not exist. Functions that need numbers are refused.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _takeover
+from . import _torch_function
 from .autograd import modes
 from .device import CPU, META, device, on_meta, require_cpu
 from .dtypes import get_default_dtype
 from .nn.parameter import Parameter
+from .overrides import DisableTorchFunctionSubclass
 from .random import default_generator
 from .tensor import Tensor, wrap
 from .tensor.printing import close_with, history
@@ -34,12 +35,12 @@ if sys.platform == "win32":
 
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 _NO_ITEM = "Tensor.item() cannot be called on meta tensors"
-_NORESERVE = 0x4000  # mmap.MAP_NORESERVE, which Python has since 3.12: more than there is memory may be asked for
+_NORESERVE = 0x4000  # mmap.MAP_NORESERVE, in Python since 3.12: mappings may be larger than memory
 _SET_SPARSE = 0x900C4  # FSCTL_SET_SPARSE of Windows
-_SMALL = 1 << 16  # bytes that are not worth a mapping of their own
+_SMALL = 1 << 16  # bytes; smaller arrays are not mapped
 _slot = Tensor.__dict__["_array"]
 
-# What asks for one number; for the numbers; for those of some property, whose count they decide.
+# Functions that need a single number, all numbers, or the numbers to know the shape of the result.
 _ITEM = {"item", "__bool__", "__float__", "__int__", "__index__", "__complex__", "allclose", "is_nonzero"}
 _DATA = {"tolist", "cpu", "__array__", "__dlpack__", "share_memory_", "pin_memory"}
 _COUNTING = {
@@ -53,11 +54,12 @@ _COUNTING = {
     "nonzero_static",
 }
 
-# What only writes numbers.
+# Functions that only write numbers.
 _WRITING = {
     "uniform_", "normal_", "bernoulli_", "exponential_", "random_", "cauchy_", "log_normal_", "geometric_", "fill_", "zero_",
     "copy_", "fill_diagonal_", "masked_fill_",
 }  # fmt: skip
+# Functions whose arguments may be on different devices.
 _MAY_MIX = {
     "copy_",
     "type_as",
@@ -86,26 +88,26 @@ def untouched(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, 
 
 
 def _mapped(size: int) -> Any:
-    """Memory of which the system gives a page when it is first touched. See Note [Tensors without data]."""
+    """Memory whose pages the system allocates when they are first accessed. See Note [Tensors without data]."""
     if size > sys.maxsize:
         raise MemoryError(f"a tensor of {size} bytes is larger than the address space of this {sys.platform} process")
     if sys.platform != "win32":
         try:
-            # Systems other than Linux reserve nothing for private memory, and may know the flag by another number.
+            # Other systems reserve nothing for private memory, and the flag may have another value there.
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | (_NORESERVE if sys.platform == "linux" else 0)
             return mmap.mmap(-1, size, flags=flags)
         except OSError:
             pass
     with tempfile.TemporaryFile() as file:
         if sys.platform == "win32":
-            _allow_holes(file.fileno())  # mmap makes the file as long: `truncate` would write zeros
+            _allow_holes(file.fileno())  # mmap extends the file; `truncate` would write zeros
         else:
             file.truncate(size)
         return mmap.mmap(file.fileno(), size)
 
 
 def _allow_holes(descriptor: int) -> None:
-    """Let Windows keep no zeros for a file that becomes long without being written."""
+    """Make a file sparse on Windows: its unwritten parts take no space."""
     if sys.platform == "win32":
         returned = ctypes.c_ulong()
         handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
@@ -114,7 +116,7 @@ def _allow_holes(descriptor: int) -> None:
 
 
 class _NoData:
-    """What tensors and parameters on the meta device share. See Note [Tensors without data]."""
+    """The common base of tensors and parameters on the meta device. See Note [Tensors without data]."""
 
     __slots__ = ()
 
@@ -123,7 +125,7 @@ class _NoData:
 
     @property
     def _array(self) -> Any:
-        if not _takeover.subclasses_off.get():
+        if not _torch_function.subclasses_off.get():
             raise NotImplementedError(NO_DATA)
         return _slot.__get__(self)
 
@@ -156,7 +158,7 @@ class _NoData:
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
             if not self.is_leaf:
-                Tensor.__deepcopy__(self, memo)  # which says what is wrong with that
+                Tensor.__deepcopy__(self, memo)  # raises an error
             memo[id(self)] = made = _like(self, type(self))
             made.__dict__.update(self.__dict__)
             made.requires_grad_(self.requires_grad)
@@ -178,28 +180,20 @@ class MetaParameter(_NoData, Parameter):  # type: ignore[misc]
     __slots__ = ()
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
-        return Parameter(data, requires_grad)  # `type(parameter)(data)` is where the data is
+        return Parameter(data, requires_grad)  # `type(parameter)(data)` is on the device of the data
 
 
-# As PyTorch, which has no class of its own for them, prints them.
+# PyTorch has no separate classes for the meta device.
 for _kind, _own in ((MetaTensor, Tensor), (MetaParameter, Parameter)):
     _kind.__name__, _kind.__qualname__, _kind.__module__ = _own.__name__, _own.__qualname__, _own.__module__
 
 
-@contextmanager
-def _open() -> Any:
-    """A region that reaches the arrays."""
-    outer = _takeover.subclasses_off.get()
-    _takeover.subclasses_off.set(True)
-    try:
-        yield
-    finally:
-        _takeover.subclasses_off.set(outer)
+_open = DisableTorchFunctionSubclass  # a region in which the arrays can be accessed
 
 
 @contextmanager
 def _no_draws() -> Any:
-    """A region after which the random numbers go on as before it: those of the meta device are never drawn."""
+    """A region that leaves the default generator unchanged, since no random numbers are drawn for the meta device."""
     state = default_generator.get_state()
     try:
         yield
@@ -209,7 +203,7 @@ def _no_draws() -> Any:
 
 def made(shape: tuple[int, ...], dtype: Any, requires_grad: bool = False, strides: Any = None) -> Tensor:
     """A new tensor on the meta device; strides in elements."""
-    _takeover.wake()
+    _torch_function.activate()
     width = dtype.np.itemsize
     out: Any = wrap(untouched(shape, dtype.np, None if strides is None else tuple(s * width for s in strides)))
     out.__class__ = MetaTensor
@@ -224,11 +218,11 @@ def _like(tensor: Any, cls: type) -> Any:
     return out
 
 
-def become(result: Any) -> Any:
-    """Tensors in the result of a function, on the meta device from now on."""
+def to_meta(result: Any) -> Any:
+    """Move the tensors in a function's result to the meta device, in place; returns the result."""
     if isinstance(result, Tensor):
         if not isinstance(result, _NoData):
-            _takeover.wake()
+            _torch_function.activate()
             array = result._array
             if array.base is None and array.nbytes > _SMALL:
                 result._array = untouched(array.shape, array.dtype, array.strides)
@@ -236,18 +230,18 @@ def become(result: Any) -> Any:
         return result
     if isinstance(result, (tuple, list)):
         for value in result:
-            become(value)
+            to_meta(value)
     return result
 
 
 def created(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What a function that makes tensors gives, on the meta device, without drawing random numbers."""
+    """The result of a factory function, on the meta device, without drawing random numbers."""
     with _open(), _no_draws():
-        return become(function(*args, **kwargs))
+        return to_meta(function(*args, **kwargs))
 
 
 def parameter(data: Any, requires_grad: bool) -> Any:
-    """A parameter of data on the meta device."""
+    """A parameter for data on the meta device."""
     with _open():
         out: Any = wrap(data._array)
     out.__class__ = MetaParameter
@@ -256,16 +250,16 @@ def parameter(data: Any, requires_grad: bool) -> Any:
 
 
 def rebuild(dtype: Any, size: Any, stride: Any, requires_grad: bool, is_parameter: bool = False) -> Any:
-    """A tensor that was saved."""
+    """Recreate a pickled tensor or parameter."""
     out = made(tuple(size), dtype, requires_grad and not is_parameter, tuple(stride))
     return parameter(out, requires_grad) if is_parameter else out
 
 
-# ----- Functions on them ----------------------------------------------------------------------------------------------
+# ----- Running functions ----------------------------------------------------------------------------------------------
 
 
 def call(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """A function with a tensor on the meta device among its arguments."""
+    """Run a function with a tensor on the meta device among its arguments."""
     name = getattr(function, "__name__", "")
     _refuse(name, args)
     if name == "to":
@@ -281,7 +275,7 @@ def call(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         with _open():
             return function(*args).replace("torch.", "torch.meta.")
     _check_devices(name, args, kwargs)
-    if name == "__set__" and "data" in str(_takeover.NAMES.get(function)):
+    if name == "__set__" and "data" in str(_torch_function.NAMES.get(function)):
         _check_data(*args)
     if name in _WRITING and not (args[0].requires_grad and modes.is_grad_enabled()):
         with _open():
@@ -291,7 +285,7 @@ def call(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     with _open(), _no_draws(), np.errstate(all="ignore"):
         result = function(*args, **kwargs)
     if where is None or on_meta(where):
-        return become(result)
+        return to_meta(result)
     require_cpu(where)
     return result
 
@@ -320,7 +314,7 @@ def _refuse(name: str, args: Any) -> None:
 
 
 def _check_devices(name: str, args: Any, kwargs: dict[str, Any]) -> None:
-    """Tensors on different devices don't go together, except for single numbers."""
+    """Refuse tensors on different devices; 0-d tensors may be on any device."""
     if name in _MAY_MIX:
         return
     found = [v for a in (*args, *kwargs.values()) for v in (a if isinstance(a, (list, tuple)) else (a,))]
@@ -338,7 +332,7 @@ def _check_data(tensor: Any, value: Any) -> None:
 
 
 def _to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-    """`to` with a tensor on the meta device as what is converted, or as what says where to."""
+    """`Tensor.to` where the tensor itself, or the argument `other`, is on the meta device."""
     if not isinstance(tensor, _NoData):
         return tensor.to(*[a.dtype if isinstance(a, Tensor) else a for a in args], device=META)
     given = [*args, *kwargs.values()]
@@ -351,19 +345,19 @@ def _to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(kwargs.get("other"), Tensor):
         kwargs["dtype"] = kwargs.pop("other").dtype
     with _open():
-        return become(Tensor.to(tensor, *rest, **kwargs))  # type: ignore[arg-type]
+        return to_meta(Tensor.to(tensor, *rest, **kwargs))  # type: ignore[arg-type]
 
 
 def moved(input: Any, dtype: Any) -> Any:
-    """A tensor with data, without it on the meta device."""
+    """Move a tensor with data to the meta device."""
     if input.requires_grad and modes.is_grad_enabled():
-        return become(input.to(dtype, copy=True))
+        return to_meta(input.to(dtype, copy=True))
     array = input._array
     width = array.itemsize
     return made(array.shape, dtype, False, tuple(s // width for s in array.strides))
 
 
-# ----- Where new tensors go -------------------------------------------------------------------------------------------
+# ----- The default device ---------------------------------------------------------------------------------------------
 
 _NEW = {
     "arange", "asarray", "as_tensor", "bartlett_window", "blackman_window", "empty", "empty_permuted", "empty_strided", "eye",
@@ -373,7 +367,7 @@ _NEW = {
 
 
 class DefaultDevice:
-    """The mode of `with torch.device(...)` and `set_default_device`: names the device in functions that make tensors."""
+    """The mode of `with torch.device(...)` and `set_default_device`: passes the device to factory functions."""
 
     def __init__(self, where: device) -> None:
         self.device = where
@@ -390,25 +384,25 @@ class DefaultDevice:
 
 
 def default_device() -> device:
-    """Where new tensors go, here."""
-    found = [m for m in _takeover.modes.get() if isinstance(m, DefaultDevice)]
+    """The device of new tensors in this thread."""
+    found = [m for m in _torch_function.modes.get() if isinstance(m, DefaultDevice)]
     return found[-1].device if found else CPU
 
 
 def enter(where: device) -> Any:
-    """Let new tensors go to a device; gives the modes that were open."""
-    _takeover.wake()
-    before = _takeover.modes.get()
-    _takeover.modes.set((*before, DefaultDevice(where)))
+    """Make new tensors on a device; returns the modes that were open before."""
+    _torch_function.activate()
+    before = _torch_function.modes.get()
+    _torch_function.modes.set((*before, DefaultDevice(where)))
     return before
 
 
 def set_default(where: device | None) -> None:
-    """Let new tensors go to a device until told otherwise."""
-    rest = _takeover.modes.get()
+    """Set the default device of new tensors; None for the CPU."""
+    rest = _torch_function.modes.get()
     if rest and isinstance(rest[0], DefaultDevice):
         rest = rest[1:]
     if where is not None:
-        _takeover.wake()
+        _torch_function.activate()
         rest = (DefaultDevice(where), *rest)
-    _takeover.modes.set(rest)
+    _torch_function.modes.set(rest)

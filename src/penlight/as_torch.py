@@ -1,8 +1,8 @@
-"""Importing this lets `import torch` give Penlight from then on, in this process: for notebooks, and for packages like einops.
+"""Makes `import torch` import Penlight in this process: for notebooks, and for packages like einops.
 
 import penlight.as_torch
 import torch                     # Penlight
-from einops import rearrange     # knows Penlight's tensors
+from einops import rearrange     # works with Penlight's tensors
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """How much of PyTorch's public interface exists here: `python -m penlight.coverage`.
 
-The names are those of `_common/torch_names.py`; each is looked up in the running package. A name counts as refused if it is there only to
-say that it isn't available (its documentation begins with "Refused").
+The names are those of `_common/torch_names.py`; each is looked up in the running package. A name counts as refused if it exists only to
+raise an error (its docstring begins with "Refused").
 
 python -m penlight.coverage             a table, one line for each namespace
 python -m penlight.coverage --missing   and the names that are missing
 
-"Machinery" is what torch.* has of TorchScript's and the compiler's types, of quantization, and of libraries for GPUs.
+"Machinery" is the names in torch.* for types of TorchScript and the compiler, for quantization, and for GPU libraries.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def namespace(group: str) -> Any:
 
 
 def survey() -> dict[str, dict[str, list[str]]]:
-    """For each namespace its names by state."""
+    """The names of each namespace, by state."""
     found: dict[str, dict[str, list[str]]] = {}
     for group, names in NAMES.items():
         space = namespace(group)

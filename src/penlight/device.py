@@ -1,4 +1,4 @@
-"""Devices: the CPU, the meta device of tensors without data, and a clear refusal of all others."""
+"""Devices: the CPU, and the meta device of tensors without data. Others are refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from .kernels.lazy import lazy_import
 
 _meta = lazy_import(globals(), "_meta", "._meta")
-_takeover = lazy_import(globals(), "_takeover", "._takeover")
+_torch_function = lazy_import(globals(), "_torch_function", "._torch_function")
 
 
 _KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "ipu", "xla", "mkldnn", "hpu", "mtia", "opengl", "opencl", "ideep", "hip", "ve",
@@ -15,7 +15,7 @@ _KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "ipu", "xla", "mkldnn", "hpu", "m
 
 
 class device:
-    """A device by its name, such as `torch.device("cpu")`. Others can be named, but tensors live on the CPU.
+    """A device by its name, such as `torch.device("cpu")`. Others can be named, but tensors are only on the CPU and the meta device.
 
     >>> torch.device("cuda", 1)
     device(type='cuda', index=1)
@@ -63,8 +63,8 @@ class device:
         return (device, (self.type, self.index))
 
     def __enter__(self) -> device:
-        """Until the end of the region, new tensors go to this device unless another is named."""
-        if self.type == "meta" or _takeover.modes.get():
+        """Inside the region, new tensors are on this device unless another is given."""
+        if self.type == "meta" or _torch_function.modes.get():
             self._before = (*getattr(self, "_before", ()), _meta.enter(self))
         else:
             require_cpu(self)
@@ -74,7 +74,7 @@ class device:
     def __exit__(self, *exc: object) -> None:
         before, self._before = self._before[-1], self._before[:-1]
         if before is not None:
-            _takeover.modes.set(before)
+            _torch_function.modes.set(before)
 
 
 CPU = device("cpu")
@@ -82,12 +82,12 @@ META = device("meta")
 
 
 def on_meta(where: Any) -> bool:
-    """Whether this names the meta device, whose tensors have no data."""
+    """Whether a `device` argument is the meta device, whose tensors have no data."""
     return (where.type if type(where) is device else str(where).partition(":")[0]) == "meta"
 
 
 def require_cpu(where: Any) -> None:
-    """Accept the CPU in any spelling; refuse other devices in PyTorch's words, and say what to do."""
+    """Accept the CPU in any spelling; raise PyTorch's error for other devices, with advice."""
     if where is None or where is CPU or where == "cpu":
         return
     found = where if isinstance(where, device) else device(where)

@@ -29,7 +29,7 @@ class dtype:
 
     @property
     def np(self) -> np.dtype[Any]:
-        """The NumPy dtype that stores it; bfloat16 needs the `ml_dtypes` package."""
+        """The NumPy dtype of its arrays; bfloat16 needs the `ml_dtypes` package."""
         if self._np is not None:
             return self._np
         if self is bfloat16:
@@ -92,7 +92,7 @@ float16, float32, float64 = (_make(f"float{n}", FLOATING) for n in (16, 32, 64))
 complex64, complex128 = (_make(f"complex{n}", COMPLEX) for n in (64, 128))
 bfloat16 = dtype("bfloat16", None, FLOATING, 2)
 
-# 8-bit floats, which are only stored (see float8.py), and types that programs name in tables, and that no tensor here has.
+# 8-bit floats, which can only be stored (see float8.py), and dtypes that programs name but no tensor has here.
 float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2 = (
     dtype(name, None, FLOATING, 1)
     for name in (
@@ -175,11 +175,11 @@ def from_np(np_dtype: Any) -> dtype:
     )
 
 
-def with_own_dtype(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A foreign array as a plain ndarray whose dtype is NumPy's own object for it.
+def with_canonical_dtype(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A foreign array as a plain ndarray with NumPy's canonical dtype object.
 
-    An array that was unpickled has a dtype object of its own, which is equal to NumPy's but not identical: what asks for identity to be quick
-    would take its slow path for all that is computed from it.
+    The dtype object of an unpickled array is equal to NumPy's but not identical. Checks by identity would then choose the slow path, also
+    for all results computed from the array.
     """
     own = from_np(array.dtype).np
     if type(array) is not np.ndarray:
@@ -226,7 +226,7 @@ _DTYPE = dtype
 
 
 def given(dtype: Any, name: str = "") -> Any:
-    """A dtype as it was given: Python's number types stand for the widest of their kind; other things are refused."""
+    """Check a `dtype` argument: Python's number types stand for the widest dtype of their kind; other objects are refused."""
     if dtype.__class__ is type:
         dtype = _OF_TYPE.get(dtype, dtype)
     if dtype.__class__ is not _DTYPE and dtype is not None:
@@ -267,7 +267,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def no_float8_promotion(type1: dtype, type2: dtype) -> RuntimeError:
-    """What PyTorch says where an 8-bit float meets another dtype."""
+    """PyTorch's error for the promotion of an 8-bit float with another dtype."""
     names = f"{LEGACY[type1]} and {LEGACY[type2]}"
     return RuntimeError(f"Promotion for Float8 Types is not supported, attempted to promote {names}")
 
@@ -293,8 +293,8 @@ def of_number(value: Any) -> dtype:
 
 
 def result_dtype(arrays: Any, numbers: Any = ()) -> dtype:
-    """The dtype of an op on these arrays and Python numbers: arrays with dimensions count before 0-d ones, those before
-    numbers, unless a later one is of a higher category.
+    """The dtype of an op on these arrays and Python numbers: arrays with dimensions take precedence over 0-d ones, and
+    these over numbers, unless the latter have a higher category.
 
     # Note [Dimension categories]
     PyTorch does not let a 0-d tensor or a number widen a tensor with dimensions within the same category: a float32
@@ -314,7 +314,7 @@ def result_dtype(arrays: Any, numbers: Any = ()) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether a value of one dtype may be written into the other without leaving its category.
+    """Whether values of one dtype may be written to a tensor of another: not to a lower category, such as floats to integers.
 
     >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
     (True, False)
@@ -327,7 +327,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return not (from_.category == INTEGRAL and to.category == BOOL)
 
 
-# What PyTorch calls a dtype when a number does not fit into it.
+# PyTorch's names of dtypes in the error for a number out of range.
 _RANGE_NAMES = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
     "uint32": "uint32_t", "uint64": "uint64_t", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
@@ -336,13 +336,13 @@ _RANGE_NAMES = {
 
 
 def number_for(value: Any, to: dtype, single: bool = False) -> Any:
-    """A Python number as one that arrays of the dtype take; refuses one that it can't hold, as PyTorch does.
+    """Convert a Python number to a number of a dtype; raises PyTorch's error if it is out of range.
 
-    Floats lose their fraction on the way to integers, negative integers wrap around once on the way to unsigned ones.
-    `single`: it is for one element alone, where PyTorch lets 16-bit floats take any number, as infinity if need be.
+    Floats are truncated to integers, and negative integers wrap around to unsigned ones. With `single`, the number is for one element:
+    there PyTorch accepts any number for 16-bit floats, and large ones become infinity.
     """
     if to.category >= FLOATING and type(value) in (float, int) and -65504 <= value <= 65504:
-        return value  # the common case: what float16 holds, all floats hold
+        return value  # the common case: in the range of all floats
     if to.category == BOOL:
         return bool(value)
     half = to.category == FLOATING and to.itemsize == 2

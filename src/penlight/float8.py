@@ -1,9 +1,9 @@
-"""Tensors of 8-bit floats: they are stored, moved, converted, saved and shown; arithmetic is refused, as nearly all of it in PyTorch.
+"""Tensors of 8-bit floats: stored, rearranged, converted, saved and printed. Arithmetic is refused, as most of it is in PyTorch.
 
 # Note [8-bit floats]
-A tensor of 8-bit floats is a tensor of bytes behind the face of a Tensor. It takes over the library's functions by
-`__torch_function__` (Note [Functions taken over] in _takeover.py), so that no kernel ever meets it: a function that only moves
-elements runs on the bytes, conversions go through float32 by ml_dtypes, and anything else is refused.
+A tensor of 8-bit floats wraps a tensor of bytes. It overrides the library's functions (Note [Overridden functions] in
+_torch_function.py), so that no kernel receives it: a function that only rearranges elements runs on the bytes, conversions go
+through float32 with ml_dtypes, and other functions are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import dtypes
-from ._takeover import WrappingTensor
+from ._torch_function import WrappingTensor
 from .autograd.modes import is_grad_enabled
 from .tensor import Tensor, wrap
 from .tensor.printing import close_with, describe, format_contents
@@ -53,7 +53,7 @@ class Float8Tensor(WrappingTensor):
         if name in _joins:
             first = _joined(first)
         elif not isinstance(first, Float8Tensor) and name in _with_floats:
-            return func(*map(_numbers, args), **kwargs)
+            return func(*map(_as_float32, args), **kwargs)
         elif name in _TABLE:
             return _TABLE[name](*args, **kwargs)
         elif not isinstance(first, Float8Tensor) or name not in _moves | _facts:
@@ -63,7 +63,7 @@ class Float8Tensor(WrappingTensor):
 
     @property
     def _array(self) -> NoReturn:  # type: ignore[override]
-        raise NotImplementedError(f"This does not take tensors of {self._kind}. Use Tensor.float() first.")
+        raise NotImplementedError(f"This function does not accept tensors of {self._kind}. Use Tensor.float() first.")
 
     shape = property(lambda self: self._inner.shape)
     dtype = property(lambda self: self._kind)
@@ -79,8 +79,8 @@ class Float8Tensor(WrappingTensor):
 
 
 def encoded(tensor: Tensor, kind: dtypes.dtype) -> Any:
-    """A tensor in an 8-bit dtype, rounded from float32 as in PyTorch: `float8_e4m3fn` is cut off at 448, `float8_e8m0fnu` has
-    neither a sign nor a zero."""
+    """A tensor converted to an 8-bit dtype, rounded from float32 as in PyTorch: `float8_e4m3fn` saturates at 448, `float8_e8m0fnu`
+    has neither a sign nor a zero."""
     if isinstance(tensor, Float8Tensor):
         return tensor if tensor._kind is kind else encoded(decoded(tensor), kind)
     if tensor.requires_grad and is_grad_enabled():
@@ -95,7 +95,7 @@ def encoded(tensor: Tensor, kind: dtypes.dtype) -> Any:
 
 
 def decoded(tensor: Float8Tensor) -> Tensor:
-    """The same numbers in float32."""
+    """A tensor of 8-bit floats converted to float32."""
     return wrap(np.asarray(tensor._inner._array.view(_stored(tensor._kind)).astype(_FLOAT32)))
 
 
@@ -114,7 +114,7 @@ def _as_floats(value: Any, kind: dtypes.dtype) -> Any:
 
 
 def _joined(tensors: Any) -> Any:
-    """The first of some tensors that are put together; all have to have its dtype."""
+    """The first of several tensors, which must all have the same dtype."""
     first = tensors[0]
     for other in tensors:
         if other.dtype is not first.dtype:
@@ -122,7 +122,7 @@ def _joined(tensors: Any) -> Any:
     return first
 
 
-# ----- What runs --------------------------------------------------------------------------------------------------------
+# ----- Supported functions --------------------------------------------------------------------------------------------
 
 _MOVES = """
     as_strided chunk clone contiguous detach empty_like expand expand_as flatten flip index_select movedim narrow permute pin_memory ravel
@@ -134,7 +134,7 @@ _FACTS = """
 _JOINS = "cat concat concatenate stack hstack vstack dstack"
 _WITH_FLOATS = "copy_ __setitem__"  # into a tensor of another dtype
 _moves, _facts, _joins, _with_floats = (frozenset(names.split()) for names in (_MOVES, _FACTS, _JOINS, _WITH_FLOATS))
-# What PyTorch calls the kernels that it does not have, where that is not the function's name with `_cpu`.
+# PyTorch's names of missing kernels in its errors, where they are not the function's name with `_cpu`.
 _KERNELS = {
     **dict.fromkeys(("add", "sub", "__add__", "__sub__", "__radd__", "add_", "sub_", "__iadd__", "__isub__", "rsub", "__rsub__"), "add_stub"),
     **dict.fromkeys(("mul", "__mul__", "__rmul__", "mul_", "__imul__", "allclose"), "mul_cpu_reduced_float"),
@@ -149,7 +149,7 @@ _KERNELS = {
 
 
 def _refused(name: str, args: Any) -> Exception:
-    """PyTorch's complaint about a function of 8-bit floats."""
+    """PyTorch's error for an unsupported function."""
     kinds = [a.dtype for a in args if isinstance(a, Tensor)]
     if len(set(kinds)) == 2 and _KERNELS.get(name) in ("add_stub", "mul_cpu_reduced_float", "div_cpu"):
         return dtypes.no_float8_promotion(*kinds)
@@ -182,7 +182,7 @@ def _type(tensor: Float8Tensor, dtype: Any = None, non_blocking: bool = False) -
 
 
 def _like(value: Any, tensor: Float8Tensor) -> Any:
-    """A value that is to be written to a tensor, as bytes."""
+    """A value to write to a tensor, converted to the bytes of its dtype."""
     return encoded(value if isinstance(value, Tensor) else wrap(np.asarray(value, np.float32)), tensor._kind)._inner
 
 
@@ -190,7 +190,7 @@ def _written(tensor: Float8Tensor, *_: Any) -> Float8Tensor:
     return tensor
 
 
-def _numbers(value: Any) -> Any:
+def _as_float32(value: Any) -> Any:
     return decoded(value) if isinstance(value, Float8Tensor) else value
 
 
@@ -207,7 +207,7 @@ def _require_grad(tensor: Float8Tensor, requires_grad: bool = True) -> Any:
 def _through_floats(name: str) -> Callable[..., Any]:
     def run(*args: Any) -> Any:
         _joined([a for a in args if isinstance(a, Tensor)])
-        return getattr(Tensor, name)(*map(_numbers, args))
+        return getattr(Tensor, name)(*map(_as_float32, args))
 
     return run
 

@@ -1,4 +1,4 @@
-"""torch.futures: results that come later, of other threads.
+"""torch.futures: results that are computed later, by other threads.
 
 >>> import penlight as torch
 >>> future = torch.futures.Future()
@@ -35,14 +35,14 @@ class Future(Generic[T]):
         self._value: Any = None
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Future[T]], Any]] = []
-        self._drive: Callable[[], None] | None = None  # brings the result about, where no other thread does
+        self._drive: Callable[[], None] | None = None  # computes the result, if no other thread does
 
     def done(self) -> bool:
         """Whether there is a result or an error."""
         return self._done
 
     def wait(self) -> T:
-        """The result, once it is there; an error is raised."""
+        """Wait for the result and return it; raises the error if one was set instead."""
         if self._drive is not None and not self._done:
             self._drive()
         with self._lock:
@@ -50,7 +50,7 @@ class Future(Generic[T]):
         return self._get()
 
     def value(self) -> T:
-        """The result, which must be there."""
+        """The result, which must have been set."""
         if not self._done:
             raise RuntimeError("Future::value() called on a Future that is not completed")
         return self._get()
@@ -61,7 +61,7 @@ class Future(Generic[T]):
         return self._value
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
-        """A future for what `callback(self)` gives when this is done."""
+        """A future for the result of `callback(self)`, which is called when this future is done."""
         following: Future[Any] = Future()
         following._drive = self._drive
 
@@ -75,7 +75,7 @@ class Future(Generic[T]):
         return following
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Call `callback(self)` when this is done, or now if it is."""
+        """Call `callback(self)` when this future is done, or now if it is already."""
         with self._lock:
             if not self._done:
                 self._callbacks.append(callback)
@@ -148,7 +148,7 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: list[Future[Any]]) -> list[Any]:
-    """The results of all futures, once they are there.
+    """Wait for all futures and return their results.
 
     Args:
         futures: the futures.

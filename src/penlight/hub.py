@@ -1,4 +1,4 @@
-"""torch.hub: weights from addresses, and models from a directory with a `hubconf.py`."""
+"""torch.hub: weights from URLs, and models from a directory with a `hubconf.py`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 
 
 def get_dir() -> str:
-    """Where downloads are kept: `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`.
+    """The directory of downloads: `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`.
 
     Returns:
         the path of the directory.
@@ -40,7 +40,7 @@ def get_dir() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Set where downloads are kept.
+    """Set the directory of downloads.
 
     Args:
         d: the directory; `~` is expanded.
@@ -61,12 +61,12 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 class _Faketqdm:
-    """A progress bar with the methods that downloads use, where the package tqdm is not installed.
+    """A progress bar with the methods that downloads use, for when the package tqdm is not installed.
 
     Args:
-        total: how many steps there are
+        total: the number of steps
         disable: print nothing
-        unit: what a step is
+        unit: the name of a step
 
     >>> from penlight.hub import _Faketqdm
     >>> with _Faketqdm(total=4, disable=True) as bar:
@@ -81,7 +81,7 @@ class _Faketqdm:
         self.total, self.disable, self.n = total, disable, 0
 
     def update(self, n: int) -> None:
-        """So many more are done."""
+        """Advance by `n` steps."""
         self.n += n
         if not self.disable:
             sys.stderr.write(f"\r{100 * self.n / self.total:.1f}%" if self.total else f"\r{self.n} bytes")
@@ -103,7 +103,7 @@ class _Faketqdm:
 
 
 def __getattr__(name: str) -> Any:
-    """`tqdm`, which others import from here: the package's, or ours if there is none."""
+    """`tqdm`, which programs import from here: the package's, or `_Faketqdm` if it is not installed."""
     if name != "tqdm":
         raise AttributeError(f"module 'torch.hub' has no attribute '{name}'")
     try:
@@ -117,13 +117,13 @@ def __getattr__(name: str) -> Any:
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Fetch a file; it is there completely or not at all. `hash_prefix` is the beginning of its SHA-256.
+    """Download a file. The target is written completely or not at all.
 
     Args:
-        url: the address of the file.
-        dst: the path that it gets.
+        url: the URL of the file.
+        dst: the path to write it to.
         hash_prefix: the beginning of its SHA-256; other contents are refused.
-        progress: whether to show how far it is.
+        progress: whether to show the progress.
 
     Returns:
         None
@@ -140,7 +140,7 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
 
     dst = os.path.expanduser(dst)
     folder = os.path.dirname(dst) or "."
-    part = tempfile.NamedTemporaryFile(  # noqa: SIM115  (it is closed before it gets its name)
+    part = tempfile.NamedTemporaryFile(  # noqa: SIM115  (it is closed before it is renamed)
         dir=folder, prefix=os.path.basename(dst) + ".", suffix=".partial", delete=False
     )
     try:
@@ -155,7 +155,7 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
 
 
 def _copy(source: Any, target: BinaryIO | Any, size: int, progress: bool) -> str:
-    """Copy a stream, showing how far it is; returns the SHA-256 of what was copied."""
+    """Copy a stream and show the progress; returns the SHA-256 of the content."""
     digest = hashlib.sha256()
     with _Faketqdm(size, not progress) as bar:
         while block := source.read(1 << 17):
@@ -172,19 +172,19 @@ def load_state_dict_from_url(
     url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True, check_hash: bool = False,
     file_name: str | None = None, weights_only: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """Load a file that `torch.save` wrote from an address; it is fetched once and kept in `model_dir`.
+    """Load a file written by `torch.save` from a URL. It is downloaded once and kept in `model_dir`.
 
     Args:
-        url: the address of the file.
-        model_dir: the directory that keeps it; None takes `checkpoints` in `get_dir()`.
+        url: the URL of the file.
+        model_dir: the directory to keep it in; None for `checkpoints` in `get_dir()`.
         map_location: as for `torch.load`.
-        progress: whether to show how far it is.
-        check_hash: whether the name ends in a hyphen and the beginning of the file's SHA-256, which is compared.
-        file_name: the name that the file gets; None takes that of the address.
+        progress: whether to show the progress.
+        check_hash: whether to compare the file's SHA-256 with the name, which ends in a hyphen and its first digits.
+        file_name: the name of the local file; None for the one in the URL.
         weights_only: as for `torch.load`.
 
     Returns:
-        what the file holds.
+        the saved object.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -193,15 +193,13 @@ def load_state_dict_from_url(
     ...     torch.hub.load_state_dict_from_url(path.as_uri(), model_dir=folder)
     {'w': tensor([1., 1.])}
     """
-    from urllib.parse import urlparse
-
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     os.makedirs(folder, exist_ok=True)
     name = file_name or os.path.basename(urlparse(url).path)
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')
-        found = re.search(r"-([a-f0-9]*)\.", name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, found.group(1) if found else None, progress)
     return _serialization.load(path, map_location=map_location, weights_only=weights_only)
 
@@ -257,13 +255,13 @@ def load(
     Args:
         repo_or_dir: the directory.
         model: the name of the entry.
-        *args: what the entry is called with.
+        *args: the arguments of the entry.
         source: "local"; "github" is refused.
         trust_repo, force_reload, verbose, skip_validation: accepted; a directory is read as it is.
-        **kwargs: what the entry is called with.
+        **kwargs: the keyword arguments of the entry.
 
     Returns:
-        what the entry returns.
+        the result of the entry.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -279,7 +277,7 @@ def list(
     github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check",
     verbose: bool = True,
 ) -> builtins.list[str]:  # fmt: skip
-    """The entries of a repository; only a directory can be listed here.
+    """The entries of a repository; here the repository must be a directory.
 
     Args:
         github: the directory.
@@ -302,7 +300,7 @@ def list(
 def help(
     github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check"
 ) -> Any:
-    """The docstring of an entry of a repository; only a directory can be asked here.
+    """The docstring of an entry of a repository; here the repository must be a directory.
 
     Args:
         github: the directory.
@@ -323,12 +321,12 @@ def help(
 
 
 def urlparse(url: str) -> Any:
-    """The parts of an address."""
+    """The parts of a URL."""
     from urllib.parse import urlparse as parse
 
     return parse(url)
 
 
 def _get_torch_home() -> str:
-    """The directory that models are kept below."""
+    """The directory that contains the hub directory."""
     return os.path.dirname(get_dir()) if os.path.basename(get_dir()) == "hub" else get_dir()

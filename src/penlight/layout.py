@@ -19,7 +19,7 @@ class _Named:
 
 
 class layout(_Named):
-    """How a tensor lies in memory: `torch.strided`.
+    """How a tensor is stored: `torch.strided`, or a sparse layout.
 
     >>> torch.ones(2).layout
     torch.strided

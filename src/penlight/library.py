@@ -1,6 +1,7 @@
 """torch.library: functions as operators with a derivative (`custom_op`); the rest is refused when it is used.
 
-There is no dispatcher: an operator is called, and differentiated. The function itself runs outside of the graph; its derivative is what `register_autograd` gave, by way of autograd.Function.
+There is no dispatcher. An operator is an autograd.Function: its function runs outside of the graph, and its derivative is the one that was
+registered with `register_autograd`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ REGISTERED: dict[str, CustomOpDef] = {}
 
 
 class CustomOpDef:
-    """An operator made by `torch.library.custom_op`: a function, and what was registered for it.
+    """An operator made by `torch.library.custom_op`: a function and its registered derivative.
 
     >>> @torch.library.custom_op("doc::twice", mutates_args=())
     ... def twice(x: torch.Tensor) -> torch.Tensor:
@@ -86,7 +87,7 @@ class CustomOpDef:
         return fn if fn is not None else lambda f: f
 
     def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
-        """Take another function for the CPU; those for other devices are accepted and not used."""
+        """Replace the function for the CPU; functions for other devices are accepted and not used."""
 
         def register(f: Any) -> Any:
             if device_types is None or "cpu" in ([device_types] if isinstance(device_types, str) else device_types):
@@ -104,7 +105,7 @@ def custom_op(
     name: str, fn: Any = None, /, *, mutates_args: Any = (), device_types: Any = None, schema: Any = None,
     tags: Any = None,
 ) -> Any:  # fmt: skip
-    """Make a function an operator with a name, to which a derivative can be given. Also as a decorator.
+    """Make a function a named operator, for which a derivative can be registered. Also a decorator.
 
     >>> @torch.library.custom_op("doc::plus_one", mutates_args=())
     ... def plus_one(x: torch.Tensor) -> torch.Tensor:
@@ -120,7 +121,7 @@ def custom_op(
 def _found(op: Any) -> CustomOpDef:
     made = REGISTERED.get(op) if isinstance(op, str) else op
     if not isinstance(made, CustomOpDef):
-        raise NotImplementedError(f"{op}: Penlight knows operators made by torch.library.custom_op only")
+        raise NotImplementedError(f"{op}: Penlight supports only operators made by torch.library.custom_op")
     return made
 
 
@@ -145,7 +146,7 @@ def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, *
 
 
 def register_kernel(op: Any, device_types: Any, func: Any = None, /, **_: Any) -> Any:
-    """Take another function for an operator on the CPU.
+    """Replace the function of an operator on the CPU.
 
     >>> op = torch.library.custom_op("doc::one", lambda x: x + 1)
     >>> _ = torch.library.register_kernel("doc::one", "cpu", lambda x: x * 0 + 1)

@@ -1,4 +1,4 @@
-"""torch.linalg: linear algebra on matrices and batches of them, with derivatives. Each function's table is imported when used.
+"""torch.linalg: linear algebra on matrices and batches of them, with derivatives. Functions are imported at first use.
 
 >>> import penlight as torch
 >>> A = torch.tensor([[4.0, 2.0], [2.0, 3.0]], requires_grad=True)

@@ -1,7 +1,7 @@
-"""torch.masked: reductions and normalisations of tensors in which a mask says which elements count.
+"""torch.masked: reductions and normalisations over the elements that a mask selects.
 
-What is masked out takes the value that changes nothing: 0 in a sum, 1 in a product, minus infinity in a maximum. Tensors that carry
-their mask (`MaskedTensor`) are refused.
+Elements that are masked out are replaced by the identity of the reduction: 0 in a sum, 1 in a product, minus infinity in a maximum.
+Tensors that carry their mask (`MaskedTensor`) are refused.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ def __getattr__(name: str) -> Any:
     return _refused(name)
 
 
-def _wide(input: Tensor, mask: Tensor) -> Tensor:
-    """The mask in the shape of the input."""
+def _broadcast(input: Tensor, mask: Tensor) -> Tensor:
+    """The mask, broadcast to the shape of the input."""
     if mask.dim() > input.dim():
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     return mask.broadcast_to(input.shape).bool()
 
 
 def _filled(name: str, input: Tensor, mask: Tensor | None, value: float) -> Tensor:
-    """The input, with what is masked out replaced. An infinite value is the end of the range of an integer dtype."""
+    """The input with the elements that are masked out replaced; for integers, infinity becomes the end of the dtype's range."""
     if mask is None:
         return input
-    kind, kept = input.dtype, _wide(input, mask)
+    kind, kept = input.dtype, _broadcast(input, mask)
     if math.isinf(value) and not (kind.is_floating_point or (kind.is_complex and name == "logsumexp")):
         if kind is penlight.bool:
             raise NotImplementedError(f"identity of {name} on {kind} input")
@@ -57,7 +57,7 @@ def _as(input: Tensor, dtype: Any) -> Tensor:
 
 
 def _summed_dtype(input: Tensor, dtype: Any) -> Any:
-    """The dtype of a sum: that of the input, but integers are counted in int64."""
+    """The dtype of a sum: that of the input, but int64 for integers."""
     if dtype is not None:
         return dtype
     return input.dtype if input.is_floating_point() or input.is_complex() else penlight.int64
@@ -132,7 +132,7 @@ def amin(
 
 
 def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Where the largest of the elements is at which `mask` is true; in the dtype of the input.
+    """The index of the largest element where `mask` is true, in the dtype of the input.
 
     >>> torch.masked.argmax(torch.tensor([1, 2, 4]), mask=torch.tensor([True, True, False]))
     tensor(1)
@@ -142,7 +142,7 @@ def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtyp
 
 
 def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Where the smallest of the elements is at which `mask` is true; in the dtype of the input.
+    """The index of the smallest element where `mask` is true, in the dtype of the input.
 
     >>> torch.masked.argmin(torch.tensor([1, 2, 4]), mask=torch.tensor([False, True, True]))
     tensor(1)
@@ -152,8 +152,8 @@ def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtyp
 
 
 def _count(input: Tensor, dims: tuple[int, ...], mask: Tensor | None) -> Tensor:
-    """How many elements count, with the dimensions kept."""
-    counted = penlight.ones(input.shape, dtype=penlight.int64) if mask is None else _wide(input, mask)
+    """The number of selected elements, with the reduced dimensions kept."""
+    counted = penlight.ones(input.shape, dtype=penlight.int64) if mask is None else _broadcast(input, mask)
     return penlight.sum(counted, dims, True, dtype=penlight.int64)
 
 
@@ -192,7 +192,7 @@ def median(
     floating = kind.is_floating_point
     dim = 0 if dim is None else dim
     wide = _as(input, dtype) if floating else input.float()
-    if mask is not None and not floating and not _wide(input, mask).any(dim).all():
+    if mask is not None and not floating and not _broadcast(input, mask).any(dim).all():
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
     return penlight.nanmedian(_filled("median", wide, mask, math.nan), dim, keepdim).values.to(kind)
 
@@ -212,7 +212,7 @@ def norm(input: Tensor, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = Fals
 def _variance(
     input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: bool, dtype: Any, mask: Tensor | None
 ) -> Tensor:
-    """The variance, of `var` and `std`."""
+    """The variance, for `var` and `std`."""
     if unbiased is not None and correction is not None:
         raise ValueError("Only one of unbiased and correction may be given")
     if correction is None:
@@ -223,8 +223,8 @@ def _variance(
     dims = _dims(input, dim)
     count = _count(input, dims, mask)
     average = sum(input, dims, keepdim=True, dtype=kind, mask=mask) / count
-    apart = input - average
-    squares = apart * apart.conj() if apart.is_complex() else apart * apart
+    deviations = input - average
+    squares = deviations * deviations.conj() if deviations.is_complex() else deviations * deviations
     total = sum(squares, dims, keepdim=keepdim, dtype=kind, mask=mask)
     count = _squeezed(count, dims, keepdim)
     return total / penlight.clamp(count - correction, min=0)
@@ -303,7 +303,7 @@ def logsumexp(
 
 def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None,
               other_mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """`logaddexp` of two tensors, each with its mask: what is masked out does not add.
+    """`logaddexp` of two tensors, each with its mask: elements that are masked out count as minus infinity.
 
     >>> torch.masked.logaddexp(torch.zeros(2), torch.zeros(2), other_mask=torch.tensor([True, False]))
     tensor([0.6931, 0.0000])

@@ -1,4 +1,4 @@
-"""SciPy's optimisers on functions and models of Penlight: gradients and products with the Hessian come from autograd.
+"""SciPy's optimisers for Penlight's functions and models, with gradients and Hessian-vector products from autograd.
 
 >>> import penlight as torch
 >>> x = torch.zeros(2, dtype=torch.float64)
@@ -29,20 +29,20 @@ def minimize(
     fun: Callable[..., Tensor], x: Any, method: str = "L-BFGS-B", *, bounds: tuple[Any, Any] | None = None,
     callback: Callable[[Any], object] | None = None, progress: bool = False, **options: Any,
 ) -> Any:  # fmt: skip
-    """Find where a function is least, by `scipy.optimize.minimize` (the extra `penlight[scipy]`).
+    """Minimise a function with `scipy.optimize.minimize` (the extra `penlight[scipy]`).
 
     Args:
-        fun: gives the value to minimise, a scalar. It is called with `x` if that is a tensor, with its tensors if it is a sequence, and without
-            arguments if it is a module.
-        x: where to begin: a tensor, a sequence of tensors, or a module, whose trainable parameters are changed in place.
-        method: one of SciPy's. Newton-CG, trust-ncg, trust-krylov and trust-constr use products with the Hessian.
-        bounds: the least and the greatest values: numbers, or tensors that broadcast to `x`; None where there is no bound.
-        callback: is called after each step with `x` as it then is. If it returns True, the search ends there.
+        fun: a function that returns the value to minimise, a scalar. It is called with `x` if that is a tensor, with the tensors of `x` if that
+            is a sequence, and without arguments if `x` is a module.
+        x: the starting point: a tensor, a sequence of tensors, or a module, whose trainable parameters are changed in place.
+        method: one of SciPy's. Newton-CG, trust-ncg, trust-krylov and trust-constr use Hessian-vector products.
+        bounds: the lower and the upper bound: numbers, or tensors that broadcast to `x`; None for no bound.
+        callback: a function that is called after each step with the current `x`; if it returns True, the search ends.
         progress: whether to print the number of the step and the value, on one line of stderr.
-        options: for SciPy: `tol`, and what `options=` of the method takes (`maxiter`, ...).
+        options: SciPy's `tol`, and the options of the method (`maxiter`, ...).
 
     Returns:
-        SciPy's result, with `x` as a tensor, or a list of them, and `fun` as a float. If the search is interrupted, a module keeps its best values so far.
+        SciPy's result, with `x` as a tensor or a list of tensors, and `fun` as a float. If the search is interrupted, a module keeps its best values so far.
 
     >>> model = torch.nn.Linear(1, 1).double()
     >>> x = torch.linspace(0, 1, 5, dtype=torch.float64).unsqueeze(1)
@@ -70,7 +70,7 @@ def minimize(
         steps += 1
         if progress:
             print(f"\rstep {steps}  value {problem.best:.6g}", end="", file=sys.stderr, flush=True)
-        return bool(callback is not None and callback(problem.shown()) is True)
+        return bool(callback is not None and callback(problem.current()) is True)
 
     value = problem.value if kind in _WITHOUT_GRADIENT else problem.value_and_gradient
     try:
@@ -81,7 +81,7 @@ def minimize(
         problem.set(problem.best_x)
         if progress and steps:
             print(file=sys.stderr)
-    result.x, result.fun = problem.shown(), float(result.fun)
+    result.x, result.fun = problem.current(), float(result.fun)
     return result
 
 
@@ -104,7 +104,7 @@ class _Problem:
         self.best, self.best_x = np.inf, self.start
 
     def set(self, vector: np.ndarray[Any, Any]) -> None:
-        """Put the elements of the vector into the tensors."""
+        """Copy the elements of the vector into the tensors."""
         first = 0
         with penlight.no_grad():
             for tensor in self.tensors:
@@ -112,8 +112,8 @@ class _Problem:
                 tensor.copy_(wrap(part.copy()))
                 first += tensor.numel()
 
-    def shown(self) -> Any:
-        """The tensors as the caller gave them."""
+    def current(self) -> Any:
+        """Copies of the tensors, in the form in which the caller passed them."""
         found = [t.detach().clone() for t in self.tensors]
         return found[0] if self.single else found
 
@@ -123,7 +123,7 @@ class _Problem:
             raise TypeError(f"minimize(): the function must return a tensor with one element, not {loss!r}")
         return loss
 
-    def _note(self, value: float, vector: np.ndarray[Any, Any]) -> float:
+    def _keep_best(self, value: float, vector: np.ndarray[Any, Any]) -> float:
         if value < self.best:
             self.best, self.best_x = value, vector.copy()
         return value
@@ -132,7 +132,7 @@ class _Problem:
         """The function's value."""
         self.set(vector)
         with penlight.no_grad():
-            return self._note(float(self._evaluate().item()), vector)
+            return self._keep_best(float(self._evaluate().item()), vector)
 
     def value_and_gradient(self, vector: np.ndarray[Any, Any]) -> tuple[float, np.ndarray[Any, Any]]:
         """The function's value and its gradient."""
@@ -140,10 +140,10 @@ class _Problem:
         with penlight.enable_grad():
             loss = self._evaluate()
             grads = penlight.autograd.grad(loss, self.tensors, allow_unused=True)
-        return self._note(float(loss.item()), vector), self._flat(grads)
+        return self._keep_best(float(loss.item()), vector), self._flat(grads)
 
     def hessian_product(self, vector: np.ndarray[Any, Any], direction: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The Hessian at a point times a vector."""
+        """The product of the Hessian at a point and a direction."""
         self.set(vector)
         with penlight.enable_grad():
             grads = penlight.autograd.grad(self._evaluate(), self.tensors, create_graph=True, allow_unused=True)
@@ -163,7 +163,7 @@ class _Problem:
         return np.concatenate(parts).astype(np.float64)
 
     def bounds(self, low: Any, high: Any) -> list[tuple[float | None, float | None]]:
-        """A pair for each element of the vector."""
+        """The lower and the upper bound of each element of the vector."""
         sides = []
         for side in (low, high):
             each = [

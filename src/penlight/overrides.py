@@ -1,4 +1,4 @@
-"""torch.overrides: functions taken over by other types. See Note [Functions taken over] in _takeover.py."""
+"""torch.overrides: functions overridden by other types. See Note [Overridden functions] in _torch_function.py."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from . import _takeover
+from . import _torch_function
 from .tensor import Tensor
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class DisableTorchFunctionSubclass:
-    """A region in which subclasses of Tensor do not take over functions.
+    """A region in which subclasses of Tensor do not override functions.
 
     >>> class Named(torch.Tensor): pass
     >>> with torch._C.DisableTorchFunctionSubclass():
@@ -30,7 +30,7 @@ class DisableTorchFunctionSubclass:
     _flag = "subclasses_off"
 
     def __enter__(self) -> None:
-        self._var = getattr(_takeover, self._flag)
+        self._var = getattr(_torch_function, self._flag)
         self._outer = self._var.get()
         self._var.set(True)
 
@@ -39,7 +39,7 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """A region in which neither subclasses of Tensor nor modes take over functions.
+    """A region in which neither subclasses of Tensor nor modes override functions.
 
     >>> with torch.device("meta"), torch._C.DisableTorchFunction():
     ...     torch.ones(1).device
@@ -51,10 +51,10 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode is open here, or one of the arguments has a class that takes over functions.
+    """Whether a mode is open in this thread, or the class of one of the arguments overrides functions.
 
     Args:
-        relevant_args: the arguments that decide.
+        relevant_args: the arguments to check.
 
     Returns:
         True or False.
@@ -62,11 +62,12 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     >>> torch.overrides.has_torch_function((torch.ones(1), 2))
     False
     """
-    if _takeover.all_off.get():
+    if _torch_function.all_off.get():
         return False
-    if _takeover.modes.get():
+    if _torch_function.modes.get():
         return True
-    return not _takeover.subclasses_off.get() and any(_takeover.takes_part(type(value)) for value in relevant_args)
+    kinds = map(type, relevant_args)
+    return not _torch_function.subclasses_off.get() and any(map(_torch_function.overrides_functions, kinds))
 
 
 def has_torch_function_unary(arg: Any) -> bool:
@@ -75,19 +76,19 @@ def has_torch_function_unary(arg: Any) -> bool:
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """`has_torch_function` for arguments one by one."""
+    """`has_torch_function` with the arguments as separate parameters."""
     return has_torch_function(args)
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Let the first class among the arguments that takes over functions do so; subclasses before their bases.
+    """Call the `__torch_function__` of the first argument whose class has one; subclasses come before their bases.
 
     Args:
         public_api: the function.
-        relevant_args: the arguments that decide.
-        args, kwargs: its arguments.
+        relevant_args: the arguments to check.
+        args, kwargs: the arguments of the function.
 
     Returns:
         what that class's `__torch_function__` returns.
@@ -100,24 +101,24 @@ def handle_torch_function(
     >>> torch.overrides.handle_torch_function(torch.add, (x,), x, 1)
     'add of 2'
     """
-    return _takeover.handle(public_api, _takeover.overriding(relevant_args), args, kwargs)
+    return _torch_function.handle(public_api, _torch_function.overriding(relevant_args), args, kwargs)
 
 
 def _get_current_function_mode() -> Any:
     """The innermost mode that is open, or None."""
-    return (_takeover.modes.get() or (None,))[-1]
+    return (_torch_function.modes.get() or (None,))[-1]
 
 
 def _get_current_function_mode_stack() -> list[Any]:
     """The modes that are open, outermost first."""
-    return list(_takeover.modes.get())
+    return list(_torch_function.modes.get())
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
-    """A decorator that lets a function be taken over; the dispatcher picks the arguments that decide.
+    """A decorator that makes a function overridable.
 
     Args:
-        dispatcher: a function of the same arguments that returns those that decide.
+        dispatcher: a function of the same arguments that returns those to check for overrides.
 
     Returns:
         the decorator.
@@ -147,7 +148,7 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether this is a tensor, or of a class that takes over functions.
+    """Whether an object is a tensor, or its class overrides functions.
 
     Args:
         inp: anything.
@@ -162,7 +163,7 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether this is a method or property of Tensor.
+    """Whether a function is a method or property of Tensor.
 
     Args:
         func: a function.
@@ -184,19 +185,19 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
         f: a function.
 
     Returns:
-        the name; None if it cannot be taken over.
+        the name; None if the function cannot be overridden.
 
     >>> torch.overrides.resolve_name(torch.Tensor.shape.__get__)
     'torch.Tensor.shape.__get__'
     """
     if isinstance(f, str):
         return f
-    _takeover.wake()
-    return _takeover.NAMES.get(f)
+    _torch_function.activate()
+    return _torch_function.NAMES.get(f)
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """The functions that can be taken over, by the namespace that they are in.
+    """The functions that can be overridden, by namespace.
 
     Returns:
         a dict from modules and classes to lists of functions.
@@ -204,9 +205,9 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     >>> torch.add in torch.overrides.get_overridable_functions()[torch]
     True
     """
-    _takeover.wake()
+    _torch_function.activate()
     found: dict[Any, list[Callable[..., Any]]] = {}
-    for where, functions in _takeover.OVERRIDABLE.items():
+    for where, functions in _torch_function.OVERRIDABLE.items():
         if where.startswith("torch.Tensor"):
             found.setdefault(Tensor, []).extend(functions)
         else:
@@ -215,7 +216,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Functions of the main namespace that cannot be taken over.
+    """Functions of the main namespace that cannot be overridden.
 
     Returns:
         a set of functions.
@@ -225,12 +226,12 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     """
     import penlight
 
-    names = (n for n in _takeover._LEFT_ALONE if not n.startswith("_"))
+    names = (n for n in _torch_function.IGNORED if not n.startswith("_"))
     return {f for n in names if callable(f := getattr(penlight, n, None))}
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
-    """What gives plain tensors also for instances of a subclass.
+    """Functions that return plain tensors also for instances of a subclass.
 
     Returns:
         a set of functions.
@@ -238,11 +239,11 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     >>> torch.Tensor.grad.__get__ in torch.overrides.get_default_nowrap_functions()
     True
     """
-    return set(_takeover._not_wrapped())
+    return set(_torch_function._not_wrapped())
 
 
 class TorchFunctionMode:
-    """A region in which all functions are taken over by `__torch_function__` of this object.
+    """A region in which the `__torch_function__` of this object overrides all functions.
 
     >>> class Count(torch.overrides.TorchFunctionMode):
     ...     calls = 0
@@ -264,16 +265,16 @@ class TorchFunctionMode:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
-        _takeover.wake()
-        _takeover.modes.set((*_takeover.modes.get(), self))
+        _torch_function.activate()
+        _torch_function.modes.set((*_torch_function.modes.get(), self))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _takeover.modes.set(_takeover.modes.get()[:-1])
+        _torch_function.modes.set(_torch_function.modes.get()[:-1])
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
-        """Make one; entering it opens the region."""
+        """A new mode; entering it opens the region."""
         return cls(*args, **kwargs)
 
 

@@ -1,4 +1,4 @@
-"""torch.profiler: `torch.autograd.profiler` with a schedule of what to record.
+"""torch.profiler: `torch.autograd.profiler` with a schedule of the steps to record.
 
 >>> import penlight as torch
 >>> x = torch.ones(2)
@@ -42,7 +42,7 @@ __all__ = [
 
 @example("torch.profiler.ProfilerAction.RECORD.value", "2")
 class ProfilerAction(Enum):
-    """What a profiler does during a step."""
+    """The action of a profiler during a step."""
 
     NONE = 0
     WARMUP = 1
@@ -56,7 +56,7 @@ _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 @example("torch.profiler.supported_activities()", "{<ProfilerActivity.CPU: 0>}")
 def supported_activities() -> set[Any]:
-    """What can be recorded: the CPU.
+    """The activities that can be recorded: those of the CPU.
 
     Returns:
         a set of `ProfilerActivity`.
@@ -155,8 +155,8 @@ class profile:
     """Records what ops run and how long they take, in the steps that a schedule chooses.
 
     Args:
-        activities: accepted: only the CPU is there.
-        schedule: what to do in each step, as `schedule` makes it; without it everything is recorded.
+        activities: accepted; only the CPU is recorded.
+        schedule: a function from the number of a step to an action, as `schedule` makes it; without it everything is recorded.
         on_trace_ready: a function that is called with the profile at the end of each cycle.
         record_shapes: whether to record the shapes of the inputs.
         profile_memory: whether to record the memory of the results.
@@ -221,12 +221,12 @@ class profile:
         self._open_step()
 
     def stop(self) -> None:
-        """End; what was recorded is handed to `on_trace_ready`."""
+        """Stop, and pass the profile to `on_trace_ready`."""
         self._close_step()
         self._change(self.current_action, None)
 
     def step(self) -> None:
-        """The next step begins."""
+        """Begin the next step."""
         self._close_step()
         before = self.current_action
         action = self.schedule(self.step_num + 1)
@@ -251,21 +251,18 @@ class profile:
             self._step_mark = None
 
     def _change(self, before: ProfilerAction, after: ProfilerAction | None) -> None:
-        """Stop recording at the end of a cycle, or of everything; start it where the schedule says so."""
+        """Stop recording at the end of a cycle or of the profile, and start it as scheduled."""
         ends = before is ProfilerAction.RECORD_AND_SAVE or (before is ProfilerAction.RECORD and after not in _RECORDING)
         if ends:
             if after is not None and before is ProfilerAction.RECORD:
                 warn_user("Incorrect schedule: RECORD followed by NONE")
-            self._stop_recording()
+            assert self.profiler is not None
+            self.profiler.__exit__(None, None, None)
             if self.on_trace_ready is not None:
                 self.on_trace_ready(self)
         if after in _RECORDING and (ends or before not in _RECORDING):
             self.profiler = _prof.profile(**self._options)
             self.profiler.__enter__()
-
-    def _stop_recording(self) -> None:
-        assert self.profiler is not None
-        self.profiler.__exit__(None, None, None)
 
     # ----- Results ----------------------------------------------------------------------------------------------------
 
@@ -285,7 +282,7 @@ class profile:
         return self._recorded().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
-        """Write the events of the last cycle into a file for chrome://tracing or Perfetto; packed if it ends in `.gz`."""
+        """Write the events of the last cycle to a file for chrome://tracing or Perfetto, compressed if its name ends in `.gz`."""
         profiler = self._recorded()
         if not str(path).endswith(".gz"):
             profiler.export_chrome_trace(path)
@@ -307,7 +304,7 @@ class profile:
         )
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Remember a text with the profile."""
+        """Attach a text to the profile."""
         self._metadata[key] = value
 
     add_metadata_json = preset_metadata_json = add_metadata
@@ -324,7 +321,7 @@ def __getattr__(name: str) -> Any:
     raise missing(__name__, name)
 
 
-# PyTorch has all of this in a module below, which programs import too.
+# PyTorch has these names in `torch.profiler.profiler` too, and programs import them from there.
 profiler = sys.modules[f"{__name__}.profiler"] = ModuleType(f"{__name__}.profiler", __doc__)
 profiler.__dict__.update(
     {name: value for name, value in globals().items() if not name.startswith("__") and name != "profiler"}

@@ -1,4 +1,4 @@
-"""torch.quasirandom: Sobol sequences, which fill a cube more evenly than chance does. Their direction numbers are SciPy's.
+"""torch.quasirandom: Sobol sequences, which cover a cube more evenly than random points. The direction numbers are SciPy's.
 
 >>> import penlight as torch
 >>> torch.quasirandom.SobolEngine(2).draw(3)
@@ -22,7 +22,7 @@ __all__ = ["SobolEngine"]
 
 
 class SobolEngine:
-    """Points of a Sobol sequence in a cube of some dimension, one after the other; scrambled ones depend on `seed`.
+    """Draws the points of a Sobol sequence in a cube of `dimension` dimensions; with `scramble`, randomised by `seed`.
 
     >>> engine = torch.quasirandom.SobolEngine(1)
     >>> engine.fast_forward(2).draw()
@@ -69,20 +69,20 @@ class SobolEngine:
         return self.draw(2**m, out, dtype)
 
     def reset(self) -> SobolEngine:
-        """Begin again."""
+        """Restart the sequence."""
         self.quasi.copy_(self.shift)
         self.num_generated = 0
         return self
 
     def fast_forward(self, n: int) -> SobolEngine:
-        """Leave out `n` points."""
+        """Skip `n` points."""
         first = self.num_generated == 0
         self._advance(n - first, max(self.num_generated - 1, 0))
         self.num_generated += n
         return self
 
     def _advance(self, n: int, before: int) -> Any:
-        """The next points as integers. Each differs from the last by the direction of the lowest 0 bit of its number."""
+        """The next points as integers. Each is its predecessor XOR the direction number of the lowest 0 bit of the predecessor's index."""
         if n <= 0:
             return np.empty((0, self.dimension), np.int64)
         numbers = np.arange(before, before + n, dtype=np.int64)
@@ -117,7 +117,7 @@ class SobolEngine:
 
 
 def _directions(dimension: int, bits: int) -> Any:
-    """The direction numbers of Joe and Kuo, one row for each dimension; those that SciPy keeps."""
+    """The direction numbers of Joe and Kuo from SciPy, one row per dimension."""
     try:
         from scipy.stats import qmc
     except ImportError:

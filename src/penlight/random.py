@@ -1,4 +1,4 @@
-"""Random tensors, from PyTorch's streams: the same seed gives the same numbers."""
+"""Random tensors, with PyTorch's generators: the same seed gives the same numbers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from . import dtypes
 from ._common.arguments import explain as _explain
 from .autograd.modes import slow
-from .creation import _accept, _check, _leaf, _plain, _size, like
+from .creation import _accept, _check, _into, _leaf, _plain, _size, like
 from .device import CPU, on_meta, require_cpu
 from .kernels.lazy import lazy_import
 from .kernels.random.engine import Engine
 from .ops.machinery.arguments import broadcast_shape
 from .ops.machinery.dispatch import interpreters
 from .ops.machinery.guards import lazy, need_countable
-from .tensor import Tensor, resize_to, wrap
+from .tensor import Tensor, wrap
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -39,7 +39,7 @@ _bernoulli, _bernoulli_each = lazy("random.uniform", "bernoulli"), lazy("random.
 
 
 class Generator:
-    """A stream of random numbers of its own.
+    """A random number generator with a state of its own.
 
     >>> g = torch.Generator().manual_seed(0)
     >>> torch.rand(2, generator=g)
@@ -54,7 +54,7 @@ class Generator:
 
     @property
     def device(self) -> Any:
-        """Where the generator is: the CPU.
+        """The device of the generator: the CPU.
 
         >>> torch.Generator().device
         device(type='cpu')
@@ -62,7 +62,7 @@ class Generator:
         return CPU
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream that this number names.
+        """Set the seed.
 
         >>> g = torch.Generator().manual_seed(1)
         >>> torch.rand(1, generator=g)
@@ -72,7 +72,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start a stream that nobody can foresee, and tell its number.
+        """Set an unpredictable seed and return it.
 
         >>> g = torch.Generator()
         >>> g.seed() == g.initial_seed()
@@ -81,7 +81,7 @@ class Generator:
         return self._engine.seed()
 
     def initial_seed(self) -> int:
-        """The number of the current stream.
+        """The seed that was set last.
 
         >>> torch.Generator().manual_seed(3).initial_seed()
         3
@@ -89,7 +89,7 @@ class Generator:
         return self._engine.initial_seed()
 
     def get_state(self) -> Tensor:
-        """Where the stream is, as a tensor of bytes.
+        """The generator's state, as a tensor of bytes.
 
         >>> g = torch.Generator().manual_seed(1)
         >>> state = g.get_state()
@@ -100,7 +100,7 @@ class Generator:
         return wrap(self._engine.get_state())
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Go on from where another stream was.
+        """Restore a state that `get_state` returned.
 
         >>> g, other = torch.Generator(), torch.Generator().manual_seed(5)
         >>> torch.equal(torch.rand(2, generator=g.set_state(other.get_state())), torch.rand(2, generator=other))
@@ -114,7 +114,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """Another generator that goes on from where this one is.
+        """A new generator with the same state.
 
         >>> g = torch.Generator().manual_seed(1)
         >>> torch.equal(torch.rand(2, generator=g.clone_state()), torch.rand(2, generator=g))
@@ -135,11 +135,11 @@ def _restore(state: Any) -> Generator:
 
 
 default_generator = Generator()
-default_generator.seed()  # that of a process nobody can foresee, as in PyTorch; a new Generator's is always the same
+default_generator.seed()  # unpredictable, as in PyTorch; a new Generator always has the same seed
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the global stream that a number names.
+    """Set the seed of the default generator.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(1)
@@ -149,7 +149,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Start the global stream anew from an unforeseeable number, and tell it.
+    """Set an unpredictable seed for the default generator and return it.
 
     >>> torch.initial_seed() == torch.seed()
     False
@@ -158,7 +158,7 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The number of the global stream.
+    """The seed of the default generator.
 
     >>> g = torch.manual_seed(7)
     >>> torch.initial_seed()
@@ -168,7 +168,7 @@ def initial_seed() -> int:
 
 
 def get_rng_state() -> Tensor:
-    """Where the global stream is.
+    """The state of the default generator, as a tensor of bytes.
 
     >>> state = torch.get_rng_state(); a = torch.rand(1)
     >>> torch.set_rng_state(state); bool(torch.rand(1) == a)
@@ -178,7 +178,7 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Go on in the global stream from where `get_rng_state` was called.
+    """Restore a state of the default generator that `get_rng_state` returned.
 
     >>> state = torch.get_rng_state()
     >>> x = torch.rand(2)
@@ -190,7 +190,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 class fork_rng:
-    """Inside, draws don't move the global stream.
+    """A region after which the default generator is in the state it had before.
 
     >>> g = torch.manual_seed(0)
     >>> with torch.random.fork_rng():
@@ -219,12 +219,14 @@ class fork_rng:
 
 
 def inside_vmap() -> bool:
+    """Whether a vmap is running in this thread."""
     return slow() and any(level.batching for level in interpreters.get())
 
 
 def engine_of(generator: Generator | None) -> Engine:
+    """The engine of a generator, by default of the global one."""
     if slow() and inside_vmap():
-        _randomness.allowed_levels()  # inside vmap, it must allow random ops
+        _randomness.allowed_levels()  # raises an error if a vmap does not allow random ops
     return (default_generator if generator is None else generator)._engine
 
 
@@ -247,37 +249,29 @@ def _draw(
 
 
 def _drawn_dtype(dtype: Any, out: Tensor | None) -> Any:
-    """The dtype to draw in: the one that was asked for, else that of `out`; None if neither is given."""
+    """The dtype to draw in: `dtype`, or else that of `out`; None if neither is given."""
     if dtype is not None and out is not None and out.dtype is not dtype:
         kinds = dtypes.LEGACY[dtype], dtypes.LEGACY[out.dtype]
         raise RuntimeError(f"dtype {kinds[0]} does not match dtype of out parameter ({kinds[1]})")
     return dtype if out is None else out.dtype
 
 
-def _without_data(shape: tuple[int, ...], dtype: dtypes.dtype, requires_grad: bool) -> Tensor:
-    """A tensor on the meta device, for which nothing is drawn."""
-    return _meta.made(shape, dtype, requires_grad)
-
-
-def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
-    if out is not None:
-        if tuple(out.shape) != array.shape:
-            resize_to(out, array.shape)
-        return _leaf(out.copy_(wrap(array)), requires_grad)
-    return _leaf(wrap(array), requires_grad)
+def _result(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
+    result = wrap(array)
+    return _leaf(result if out is None else _into(out, result), requires_grad)
 
 
 def _drawn(out: Tensor | None, shape: tuple[int, ...], draw: Any, requires_grad: bool) -> Tensor:
-    """Draws of a shape as a tensor; inside vmap for each sample or once for all, as its `randomness` says."""
+    """The result of `draw(shape)` as a tensor; inside vmap it is called for each sample or once for all, depending on `randomness`."""
     if slow() and inside_vmap():
         made = _randomness.drawn(shape, draw)
         if made is not None:
             return made if out is None else out.copy_(made)
-    return _into(out, draw(shape), requires_grad)
+    return _result(out, draw(shape), requires_grad)
 
 
 def _drawn_from(tensors: tuple[Any, ...], run: Any) -> Tensor | None:
-    """The same for draws whose distribution depends on tensors; None outside of vmap."""
+    """As `_drawn`, for draws whose distribution depends on tensors; None outside of vmap."""
     if not inside_vmap():
         return None
     return _randomness.drawn_from(tensors, run)
@@ -302,7 +296,7 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
         )
     shape, found = _draw("rand", size, more, dtype, device, out)
     if device is not None and on_meta(device):
-        return _without_data(shape, found, requires_grad)
+        return _meta.made(shape, found, requires_grad)
     engine = engine_of(generator)
     if found.category == dtypes.COMPLEX:
         real = found.to_real().np
@@ -325,7 +319,7 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
         )
     shape, found = _draw("randn", size, more, dtype, device, out)
     if device is not None and on_meta(device):
-        return _without_data(shape, found, requires_grad)
+        return _meta.made(shape, found, requires_grad)
     engine = engine_of(generator)
     if found.category == dtypes.COMPLEX:
         real = found.to_real().np
@@ -361,7 +355,7 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
     shape, _ = _draw("randint", (size,), more, dtype, device, out)
     found = _drawn_dtype(dtype, out) or dtypes.int64
     if device is not None and on_meta(device):
-        return _without_data(shape, found, requires_grad)
+        return _meta.made(shape, found, requires_grad)
     engine, least, bound = engine_of(generator), index(_plain(low)) if low is not None else 0, index(_plain(high))
     return _drawn(out, shape, lambda s: _randint(engine, s, least, bound, found.np), requires_grad)
 
@@ -377,7 +371,7 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
         dtype = dtypes.given(dtype)
     _accept("randperm", more)
     if _check(dtype, device, "randperm"):
-        return _without_data((n,), dtype or dtypes.int64, requires_grad)
+        return _meta.made((n,), dtype or dtypes.int64, requires_grad)
     engine, np_dtype = engine_of(generator), (_drawn_dtype(dtype, out) or dtypes.int64).np
     need_countable((n,), np_dtype.itemsize)
 
@@ -390,14 +384,12 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
 
 
 def _simple(input: Tensor) -> bool:
-    """Whether a tensor's shape is all that matters for what is drawn like it."""
+    """Whether `rand_like` of a tensor depends only on its shape and dtype."""
     return not slow() and input._array.dtype.kind == "f" and input._array.flags.c_contiguous
 
 
-def _as_laid_out(
-    input: Tensor, draw: Callable[[Any], Tensor], requires_grad: bool, memory_format: Any = None
-) -> Tensor:
-    """What is drawn in a tensor's shape: numbers are dealt out in the order in which elements lie in memory, as in PyTorch."""
+def _draw_like(input: Tensor, draw: Callable[[Any], Tensor], requires_grad: bool, memory_format: Any = None) -> Tensor:
+    """Call `draw` with the shape of a tensor; its numbers are assigned to the elements in memory order, as in PyTorch."""
     if input._level is not None:
         made = draw(input._array.shape)
     else:
@@ -417,7 +409,7 @@ def rand_like(
     """
     if dtype is None is generator is memory_format and not more and _simple(input):
         return _leaf(wrap(_uniform(default_generator._engine, input._array.shape, input._array.dtype)), requires_grad)
-    return _as_laid_out(
+    return _draw_like(
         input, lambda size: rand(size, dtype=dtype or input.dtype, generator=generator, **more), requires_grad, memory_format
     )  # fmt: skip
 
@@ -433,7 +425,7 @@ def randn_like(
     """
     if dtype is None is generator is memory_format and not more and _simple(input):
         return _leaf(wrap(_normal(default_generator._engine, input._array.shape, input._array.dtype)), requires_grad)
-    made = _as_laid_out(
+    made = _draw_like(
         input, lambda size: input.new_empty(size, dtype=dtype or input.dtype, **more).detach(), False, memory_format
     ).normal_(generator=generator)
     return made._require_grad_() if requires_grad else made
@@ -445,7 +437,7 @@ def randint_like(input: Tensor, *args: Any, dtype: Any = None, memory_format: An
     >>> torch.randint_like(torch.zeros(2, 3), 5).shape
     torch.Size([2, 3])
     """
-    return _as_laid_out(
+    return _draw_like(
         input, lambda size: randint(*args, size=size, dtype=dtype or input.dtype, **more), False, memory_format
     )
 
@@ -468,7 +460,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         values = _normal_tensors(engine, shape, np_dtype, *arrays)
         if out is None and any(isinstance(v, Tensor) and v.requires_grad for v in (mean, std)):
             return _sampling.normal_of(mean, std, values)
-        return _into(out, values, requires_grad)
+        return _result(out, values, requires_grad)
     if dtype is not None:
         dtype = dtypes.given(dtype)
     _accept("normal", more)
@@ -477,7 +469,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         raise TypeError("normal() received an invalid combination of arguments: with numbers, a size is needed")
     found = _drawn_dtype(dtype, out) or dtypes.get_default_dtype()
     if elsewhere:
-        return _without_data(_size((size,), "normal"), found, requires_grad)
+        return _meta.made(_size((size,), "normal"), found, requires_grad)
     shape, middle, deviation = _size((size,), "normal"), float(mean), float(std)
     return _drawn(out, shape, lambda s: _normal(engine, s, found.np, middle, deviation), requires_grad)
 
@@ -485,7 +477,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """Ones with the probabilities that the input gives, else zeros.
+    """Ones with the probabilities in the input, otherwise zeros.
 
     >>> torch.bernoulli(torch.ones(3))
     tensor([1., 1., 1.])
@@ -498,7 +490,7 @@ def bernoulli(
         return made
     if out is None and input.requires_grad:
         return _sampling._bernoulli_of(input, engine)
-    return _into(out, _bernoulli_each(engine, input._array, input.dtype.np), False)
+    return _result(out, _bernoulli_each(engine, input._array, input.dtype.np), False)
 
 
 _explain(globals())

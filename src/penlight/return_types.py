@@ -1,4 +1,4 @@
-"""torch.return_types: the classes of results with names, such as what `max(dim)` returns.
+"""torch.return_types: the classes of the named tuples that functions such as `max` with a `dim` return.
 
 >>> import penlight as torch
 >>> isinstance(torch.ones(2, 2).max(1), torch.return_types.max)
@@ -39,12 +39,12 @@ class NamedResult(tuple):
 
 
 def named_result(name: str, fields: str) -> Any:
-    """The class of results of a function, with these names for their elements."""
+    """Make the class for the results of a function, with these names for the elements."""
     names = tuple(fields.split())
     body: dict[str, Any] = {n: property(itemgetter(index), doc=f"Element {index}.") for index, n in enumerate(names)}
     body |= {"__slots__": (), "_fields": names, "__match_args__": names, "__module__": "torch.return_types"}
     body["__doc__"] = documented(
-        f"What `{name}` returns: a tuple ({', '.join(names)}).", f">>> torch.return_types.{name}._fields", repr(names)
+        f"The result of `{name}`: a tuple ({', '.join(names)}).", f">>> torch.return_types.{name}._fields", repr(names)
     )
     body |= {"n_fields": len(names), "n_sequence_fields": len(names), "n_unnamed_fields": 0}
     _CLASSES[name] = cls = type(name, (NamedResult,), body)

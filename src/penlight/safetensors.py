@@ -1,4 +1,4 @@
-"""The safetensors format: a JSON table of names, dtypes and shapes, then the bytes. Nothing in a file can run.
+"""The safetensors format: a JSON table of names, dtypes and shapes, then the bytes. Loading a file runs no code from it.
 
 >>> import penlight as torch
 >>> from penlight import safetensors
@@ -22,7 +22,7 @@ import penlight
 from penlight import dtypes
 from penlight._serialization.atomic import replacing
 from penlight._serialization.tensors import array_of, tensor_from_array
-from penlight.storage import owner_of
+from penlight.tensor.memory import root_of
 
 from ._common.arguments import explain as _explain
 
@@ -30,7 +30,7 @@ __all__ = ["SafetensorError", "load", "load_file", "safe_open", "save", "save_fi
 
 _MAX_HEADER = 100_000_000
 
-# The format's names for dtypes; tensors are laid out by them, those at the top first, so that each is aligned.
+# The format's names of dtypes. Tensors are stored in the order of this table, so that each is aligned.
 _DTYPES = {
     "U64": "uint64",
     "I64": "int64",
@@ -55,7 +55,7 @@ _RANK = {name: rank for rank, name in enumerate(_DTYPES)}
 
 
 class SafetensorError(Exception):
-    """What is wrong with a safetensors file.
+    """An error in a safetensors file.
 
     >>> from penlight import safetensors
     >>> safetensors.load(b"")
@@ -68,7 +68,7 @@ class SafetensorError(Exception):
 
 
 def save(tensors: dict[str, Any], metadata: dict[str, str] | None = None) -> bytes:
-    """The bytes of a safetensors file with these tensors, and texts about them if wanted.
+    """The bytes of a safetensors file with these tensors and optional metadata.
 
     >>> from penlight import safetensors
     >>> len(safetensors.save({"w": torch.ones(2)})) % 8
@@ -103,7 +103,7 @@ def _bytes(array: np.ndarray) -> memoryview:
 
 
 def _prepare(tensors: Any, metadata: dict[str, str] | None) -> tuple[bytes, list[np.ndarray]]:
-    """The header, and the arrays in the order in which they follow it."""
+    """The header of a file, and the arrays in the order of the file."""
     _check(tensors, metadata)
     kinds = {name: _kind(tensor) for name, tensor in tensors.items()}
     order = sorted(tensors, key=lambda name: (_RANK[kinds[name]], name))
@@ -154,13 +154,13 @@ def _check(tensors: Any, metadata: Any) -> None:
 
 
 def _check_sharing(tensors: Mapping[str, Any]) -> None:
-    """Refuse tensors that overlap: the file could not say so, and they would no longer be one after loading."""
+    """Refuse tensors that overlap: the format cannot express it, and they would be separate after loading."""
     families: dict[int, list[tuple[int, int, str]]] = {}
     for name, tensor in tensors.items():
         array = array_of(tensor)
         if array.size:
             start, end = np.lib.array_utils.byte_bounds(array)
-            families.setdefault(id(owner_of(array)), []).append((start, end, name))
+            families.setdefault(id(root_of(array)), []).append((start, end, name))
     shared: list[set[str]] = []
     for family in families.values():
         group: set[str] = set()
@@ -233,7 +233,7 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
 
 
 class safe_open:
-    """A safetensors file whose tensors are read one by one, when they are asked for.
+    """A safetensors file from which tensors are read one by one.
 
     >>> import os, tempfile
     >>> from penlight import safetensors
@@ -271,14 +271,14 @@ class safe_open:
         return sorted(self._entries)
 
     def offset_keys(self) -> list[str]:
-        """The names of the tensors in the order in which they lie in the file."""
+        """The names of the tensors, in the order of the file."""
         return list(self._entries)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
 
     def metadata(self) -> dict[str, str] | None:
-        """The texts that were saved along with the tensors."""
+        """The metadata that was saved with the tensors."""
         return self._metadata
 
     def get_tensor(self, name: str) -> Any:
@@ -317,7 +317,7 @@ def _header_size(prefix: bytes, total: int) -> int:
 
 
 def _read_header(text: bytes, body_size: int) -> tuple[dict[str, str] | None, dict[str, _Entry]]:
-    """The texts and the table of a header, checked: every byte of the body belongs to exactly one tensor."""
+    """Parse and check a header: its metadata, and its tensors, to which each byte of the body belongs exactly once."""
     try:
         table = json.loads(text.decode(), object_pairs_hook=_table)
     except (ValueError, RecursionError) as error:
@@ -342,7 +342,7 @@ def _read_header(text: bytes, body_size: int) -> tuple[dict[str, str] | None, di
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        raise ValueError("a name is there twice")
+        raise ValueError("duplicate name")
     return made
 
 

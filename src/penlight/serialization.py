@@ -1,4 +1,4 @@
-"""Saving and loading objects in PyTorch's file formats, both ways, without PyTorch."""
+"""Saving and loading objects in PyTorch's file formats, without PyTorch."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _DOCS_MESSAGE = (
 
 
 class SourceChangeWarning(Warning):
-    """Kept for programs that filter it; sources of classes are not compared.
+    """Never issued, since sources of classes are not compared; kept for programs that filter it.
 
     >>> issubclass(torch.serialization.SourceChangeWarning, Warning)
     True
@@ -90,10 +90,10 @@ def save(
     {'w': tensor([0, 1, 2])}
 
     Args:
-        obj: what to save: tensors, a state dict, or anything that can be pickled.
+        obj: the object to save: tensors, a state dict, or anything that can be pickled.
         f: a path, or a binary file to write to.
         pickle_module: a module like `pickle` to write with.
-        pickle_protocol: its version of the format.
+        pickle_protocol: the version of the pickle format.
 
     Returns:
         None
@@ -137,10 +137,10 @@ def load(
     f: str | os.PathLike[str] | IO[bytes], map_location: Any = None, pickle_module: Any = None, *,
     weights_only: bool | None = None, mmap: bool | None = None, **pickle_load_args: Any,
 ) -> Any:  # fmt: skip
-    """Load what `save` (or PyTorch's `torch.save`) has written.
+    """Load an object that `save` (or PyTorch's `torch.save`) has saved.
 
     By default only tensors, numbers, texts and plain containers of them are accepted, and nothing in the file is run.
-    `weights_only=False` is a full unpickling, which runs whatever the file says: only for files that you trust.
+    `weights_only=False` unpickles any object, which can run any code: use it only for files that you trust.
 
     >>> import io
     >>> buffer = io.BytesIO()
@@ -151,7 +151,7 @@ def load(
 
     Args:
         f: a path, or a binary file that can seek.
-        map_location: where tensors go that were saved on another device: "cpu", a device, a dict of names, or a function
+        map_location: the device for tensors that were saved on another one: "cpu", a device, a dict of names, or a function
             of storage and location.
         pickle_module: for `weights_only=False`, a module like `pickle` to read with.
         weights_only: whether to accept plain data only (default: True, unless a `pickle_module` is given).
@@ -159,7 +159,7 @@ def load(
         pickle_load_args: for the unpickler, such as `encoding="latin1"` for files of Python 2.
 
     Returns:
-        what was saved.
+        the saved object.
     """
     weights_only = _resolve_weights_only(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
@@ -180,7 +180,7 @@ def load(
 
 
 def _load_from(file: Any, f: Any, reader: PickleReader, map_location: Any, weights_only: bool, mmap: bool) -> Any:
-    """Load from an open file; `f` is what the caller was given."""
+    """Load from an open file; `f` is the argument of `load`."""
     try:
         if _is_zipfile(file):
             archive = zipformat.open_archive(file)
@@ -235,7 +235,7 @@ def _refuse_tar(weights_only: bool) -> None:
 
 
 def _resolve_weights_only(weights_only: bool | None, pickle_module: Any) -> bool:
-    """The argument, its default, and what PyTorch's environment variables make of them."""
+    """Whether to accept plain data only, by the argument, PyTorch's environment variables, or the default."""
     force = _is_set("TORCH_FORCE_WEIGHTS_ONLY_LOAD")
     force_not = _is_set("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
     if force and force_not:
@@ -272,7 +272,7 @@ def _load_safetensors(path: str, map_location: Any) -> Any:
 
 
 def _is_zipfile(file: Any) -> bool:
-    """Whether a zip archive begins here. (A zip's signature further on may be anything.)"""
+    """Whether a zip archive begins at the current position. (`zipfile.is_zipfile` finds archives anywhere in a file.)"""
     position = file.tell()
     head = file.read(4)
     file.seek(position)
@@ -291,7 +291,7 @@ def _check_seekable(f: Any) -> None:
 
 
 def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> list[str]:
-    """The classes and functions that a file names and `weights_only=True` would refuse. Nothing in the file is run.
+    """The names of the classes and functions in a file that `weights_only=True` would refuse. No code from the file is run.
 
     >>> import io
     >>> buffer = io.BytesIO()
@@ -313,7 +313,7 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
 
 
 class LoadEndianness(Enum):
-    """The byte order that files without a mark are read in.
+    """The byte order assumed for files that do not state theirs.
 
     >>> torch.serialization.LoadEndianness.LITTLE.value
     2
@@ -325,7 +325,7 @@ class LoadEndianness(Enum):
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The byte order assumed for files without a mark; None for little-endian.
+    """The byte order assumed for files that do not state theirs; None for little-endian.
 
     >>> torch.serialization.get_default_load_endianness() is None
     True
@@ -335,7 +335,7 @@ def get_default_load_endianness() -> LoadEndianness | None:
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Set the byte order assumed for files without a mark.
+    """Set the byte order assumed for files that do not state theirs.
 
     >>> torch.serialization.set_default_load_endianness(None)
     """
@@ -362,7 +362,7 @@ def set_crc32_options(compute_crc32: bool) -> None:
 
 
 def get_default_mmap_options() -> int | None:
-    """The flags that `load(mmap=True)` maps files with: `mmap.MAP_PRIVATE` unless they were set.
+    """The flags with which `load(mmap=True)` maps files: `mmap.MAP_PRIVATE` by default.
 
     >>> isinstance(torch.serialization.get_default_mmap_options(), int)
     True
@@ -374,7 +374,7 @@ def get_default_mmap_options() -> int | None:
 
 
 class set_default_mmap_options:
-    """Set the flags that `load(mmap=True)` maps files with, for good or for the length of a with block.
+    """Set the flags with which `load(mmap=True)` maps files, permanently or inside a `with` block.
 
     `mmap.MAP_PRIVATE` keeps writes to a tensor in memory, `mmap.MAP_SHARED` lets them reach the file.
 

@@ -1,4 +1,4 @@
-"""Switches that programs turn: threads, determinism, precision. Most have one answer on a CPU without kernels to choose from."""
+"""Global settings: determinism, precision, threads and warnings. Those that choose between kernels of PyTorch have no effect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for deterministic algorithms. All of Penlight's are, so this only remembers the wish.
+    """Request deterministic algorithms. All of Penlight's are deterministic, so this only sets the flag.
 
     >>> torch.use_deterministic_algorithms(True); torch.are_deterministic_algorithms_enabled()
     True
@@ -26,7 +26,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic algorithms were asked for.
+    """Whether deterministic algorithms were requested.
 
     >>> torch.are_deterministic_algorithms_enabled()
     False
@@ -35,7 +35,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether a warning was preferred to an error where an algorithm is not deterministic.
+    """Whether nondeterministic algorithms were to warn instead of raising an error.
 
     >>> torch.is_deterministic_algorithms_warn_only_enabled()
     False
@@ -44,7 +44,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """The same by a number or name: 0 "default", 1 "warn", 2 "error".
+    """Set the determinism mode by number or name: 0 "default", 1 "warn", 2 "error".
 
     >>> torch.set_deterministic_debug_mode("warn"); torch.get_deterministic_debug_mode()
     1
@@ -64,7 +64,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2: see `set_deterministic_debug_mode`.
+    """The determinism mode, 0, 1 or 2: see `set_deterministic_debug_mode`.
 
     >>> torch.get_deterministic_debug_mode()
     0
@@ -76,7 +76,7 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Ask for the precision of float32 matrix products; here they always have all of it.
+    """Set the precision of float32 matrix products. Here they always have full precision.
 
     >>> torch.set_float32_matmul_precision("highest")
     """
@@ -89,7 +89,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was told.
+    """The precision given to `set_float32_matmul_precision`.
 
     >>> torch.get_float32_matmul_precision()
     'highest'
@@ -98,7 +98,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Whether denormal numbers could be flushed to zero: NumPy has no such switch.
+    """Always False: NumPy cannot flush denormal numbers to zero.
 
     >>> torch.set_flush_denormal(True)
     False
@@ -117,7 +117,7 @@ def _positive(name: str, n: int) -> None:
 
 
 def set_num_threads(n: int) -> None:
-    """How many threads may work on one op, be it here or in the matrix library behind NumPy.
+    """Set how many threads may work on one op, in Penlight's kernels and in NumPy's BLAS.
 
     >>> before = torch.get_num_threads()
     >>> torch.set_num_threads(1); torch.get_num_threads()
@@ -134,7 +134,7 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads may work on one op.
+    """The number of threads that may work on one op.
 
     >>> torch.get_num_threads() >= 1
     True
@@ -143,7 +143,7 @@ def get_num_threads() -> int:
 
 
 def set_num_interop_threads(n: int) -> None:
-    """Accepted: ops run one after the other here.
+    """Accepted without effect: ops run sequentially.
 
     >>> torch.set_num_interop_threads(torch.get_num_interop_threads())
     """
@@ -152,7 +152,7 @@ def set_num_interop_threads(n: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """What `set_num_interop_threads` was told, or the number of cores.
+    """The number given to `set_num_interop_threads`, or else the number of threads.
 
     >>> torch.get_num_interop_threads() >= 1
     True
@@ -161,7 +161,7 @@ def get_num_interop_threads() -> int:
 
 
 def init_num_threads() -> None:
-    """Nothing to do: threads start when they are first needed.
+    """Without effect: threads start when they are first needed.
 
     >>> torch.init_num_threads()
     """
@@ -171,7 +171,7 @@ def init_num_threads() -> None:
 
 
 def set_warn_always(b: bool) -> None:
-    """Whether warnings that are given once in a process are given each time; Python's filters still decide which are shown.
+    """Set whether to repeat warnings that are otherwise issued once per process. Python's filters still apply.
 
     >>> torch.set_warn_always(True); torch.is_warn_always_enabled()
     True
@@ -181,7 +181,7 @@ def set_warn_always(b: bool) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was told.
+    """The value given to `set_warn_always`.
 
     >>> torch.is_warn_always_enabled()
     False
@@ -189,7 +189,7 @@ def is_warn_always_enabled() -> bool:
     return user_warnings.always
 
 
-# What PyTorch was built with: a linear algebra library and Fourier transforms NumPy has too.
+# PyTorch's facts about its build. NumPy has linear algebra and Fourier transforms too.
 has_lapack = has_spectral = True
 has_mkl = has_openmp = False
 
@@ -204,7 +204,7 @@ def compiled_with_cxx11_abi() -> bool:
 
 
 def is_vulkan_available() -> bool:
-    """False: the CPU is all there is.
+    """False: only the CPU is supported.
 
     >>> torch.is_vulkan_available()
     False

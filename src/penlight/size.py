@@ -1,4 +1,4 @@
-"""torch.Size: a shape."""
+"""torch.Size: the shape of a tensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Size(tuple):
     __slots__ = ()
 
     def numel(self) -> int:
-        """How many elements a tensor of this shape has.
+        """The number of elements of a tensor with this shape.
 
         >>> torch.Size([2, 3]).numel()
         6

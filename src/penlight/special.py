@@ -1,4 +1,4 @@
-"""torch.special: special functions by SciPy's names.
+"""torch.special: special functions under SciPy's names.
 
 >>> import penlight as torch
 >>> torch.special.expit(torch.tensor([0.0]))

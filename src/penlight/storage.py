@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
-# PyTorch's storage classes by the names that its files use for them, and the dtype of their elements.
+# The names of PyTorch's storage classes in its files, and the dtypes of their elements.
 LEGACY_DTYPES = {
     "DoubleStorage": "float64",
     "FloatStorage": "float32",
@@ -36,15 +36,8 @@ LEGACY_DTYPES = {
 _LEGACY_NAMES = {dtype: name for name, dtype in LEGACY_DTYPES.items()}
 
 
-def owner_of(array: np.ndarray) -> np.ndarray:
-    """The array that owns the memory `array` looks at."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
 def bytes_of(owner: np.ndarray) -> np.ndarray | None:
-    """All memory of an array as bytes, without a copy; None if its elements do not lie in one piece."""
+    """The memory of an array as bytes, without a copy; None if it is not contiguous in C or Fortran order."""
     if not owner.flags.c_contiguous:
         owner = owner.T
     if not owner.flags.c_contiguous:
@@ -58,7 +51,7 @@ def legacy_name(dtype: Any) -> str | None:
 
 
 class _Storage:
-    """What storages of bytes and of elements have in common."""
+    """The common base of storages of bytes and of elements."""
 
     __slots__ = ()
 
@@ -70,19 +63,19 @@ class _Storage:
     is_cuda = is_hpu = is_sparse = is_sparse_csr = False
 
     def get_device(self) -> int:
-        """PyTorch's number for the CPU."""
+        """The number of the device: -1, the CPU."""
         return -1
 
     def cpu(self) -> Self:
-        """Itself: it is on the CPU."""
+        """The storage itself, which is on the CPU."""
         return self
 
     def to(self, device: Any, non_blocking: bool = False) -> Self:
-        """Itself if `device` is the CPU; there are no others."""
+        """The storage itself if `device` is the CPU; other devices raise PyTorch's error."""
         return self if penlight.device(device).type == "cpu" else self.cuda()
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Self:
-        """There is no CUDA: raises PyTorch's error for that."""
+        """Raise PyTorch's error: there is no CUDA."""
         raise AssertionError("Torch not compiled with CUDA enabled")
 
     def share_memory_(self) -> Self:
@@ -98,15 +91,15 @@ class _Storage:
         return False
 
     def resizable(self) -> bool:
-        """Whether `resize_` gives it another size: no."""
+        """Whether `resize_` can change the size: no."""
         return False
 
     def resize_(self, size: int) -> Self:
-        """Itself, if that is its size; another is refused: tensors hold arrays, whose memory NumPy does not move."""
+        """The storage itself if it has this size. Others are refused: tensors hold arrays, whose memory NumPy does not move."""
         if size != self._elements.size:
             raise NotImplementedError(
-                f"resize_: a storage of size {self._elements.size} keeps its size here. Tensor.resize_ gives a tensor other memory; "
-                "x.data = torch.empty(0) lets go of it"
+                f"resize_: a storage of size {self._elements.size} cannot change its size in Penlight. Use Tensor.resize_, which gives a "
+                "tensor new memory, or x.data = torch.empty(0), which releases it"
             )
         return self
 
@@ -125,14 +118,14 @@ class _Storage:
 
 
 class UntypedStorage(_Storage):
-    """A piece of memory, as bytes: `size` of them, or a list of their values. `device` can only be the CPU.
+    """Memory as bytes. `size` is their number or a list of their values; `device` can only be the CPU.
 
     >>> storage = torch.UntypedStorage(4).fill_(1)
     >>> storage.nbytes(), storage.tolist()
     (4, [1, 1, 1, 1])
     """
 
-    __slots__ = ("__weakref__", "_bytes", "_filename", "_without_data")  # the last: its tensors go to the meta device
+    __slots__ = ("__weakref__", "_bytes", "_filename", "_without_data")  # the last: whether it is on the meta device
 
     def __init__(self, size: Any = 0, *, device: Any = None) -> None:
         if device is not None and penlight.device(device).type != "cpu":
@@ -142,7 +135,7 @@ class UntypedStorage(_Storage):
         if isinstance(size, np.ndarray):  # the array's own memory, not a copy
             memory = bytes_of(size)
             if memory is None:
-                raise RuntimeError("the memory of this array is not in one piece: copy it first")
+                raise RuntimeError("the memory of this array is not contiguous: copy it first")
             self._bytes = memory
         else:
             self._bytes = np.empty(size, np.uint8) if isinstance(size, int) else np.array(list(size), np.uint8)
@@ -173,7 +166,7 @@ class UntypedStorage(_Storage):
     def from_buffer(
         cls, buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, *, dtype: Any = None
     ) -> UntypedStorage:
-        """A copy of elements of a dtype that lie in a buffer of Python's, in a byte order.
+        """A copy of the elements in a buffer, which have this dtype and byte order.
 
         >>> torch.UntypedStorage.from_buffer(bytes([1, 0, 2, 0]), "big", dtype=torch.int16).tolist()
         [0, 1, 0, 2]
@@ -205,7 +198,7 @@ class UntypedStorage(_Storage):
 
     @property
     def device(self) -> Any:
-        """Where the memory is: the CPU, or nowhere."""
+        """The device of the memory: the CPU, or the meta device."""
         return penlight.device("meta" if getattr(self, "_without_data", False) else "cpu")
 
     def data_ptr(self) -> int:
@@ -218,7 +211,7 @@ class UntypedStorage(_Storage):
         return self.data_ptr()
 
     def nbytes(self) -> int:
-        """How many bytes there are."""
+        """The number of bytes."""
         return self._bytes.size
 
     size = nbytes
@@ -237,7 +230,7 @@ class UntypedStorage(_Storage):
         if index.step not in (None, 1):
             raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
         part = type(self).__new__(type(self))
-        part._bytes = np.asarray(self._bytes.data[index])  # a storage of its own, which `root_of` stops at
+        part._bytes = np.asarray(self._bytes.data[index])  # a memoryview, at which `root_of` stops
         part._filename = None
         return part
 
@@ -256,17 +249,17 @@ class UntypedStorage(_Storage):
         return UntypedStorage(self._bytes.copy())
 
     def byteswap(self, dtype: Any) -> None:
-        """Turn around the bytes of each element (of each half of a complex one), in place."""
+        """Reverse the bytes of each element (of each part of a complex one), in place."""
         width = dtype.itemsize // (2 if dtype.is_complex else 1)
         if width > 1:
             self._bytes.view(f"u{width}").byteswap(inplace=True)
 
     def untyped(self) -> UntypedStorage:
-        """Itself."""
+        """The storage itself."""
         return self
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
-        """The name of its class, or its bytes as elements of another class: see `TypedStorage.type`."""
+        """The name of the class; or with `dtype`, the bytes converted to another class: see `TypedStorage.type`."""
         return "torch.storage.UntypedStorage" if dtype is None else _converted(self, dtype)
 
     def __sizeof__(self) -> int:
@@ -276,14 +269,14 @@ class UntypedStorage(_Storage):
         return _listing(self.tolist(), f"torch.storage.UntypedStorage(device=cpu) of size {len(self)}")
 
 
-_of_arrays: WeakValueDictionary[int, UntypedStorage] = WeakValueDictionary()
+_storages: WeakValueDictionary[int, UntypedStorage] = WeakValueDictionary()
 
 
 def storage_of(owner: np.ndarray) -> UntypedStorage:
-    """The storage of an array that owns its memory: the same object for as long as somebody holds it."""
-    known = _of_arrays.get(id(owner))
+    """The storage of an array that owns its memory: the same object while a reference to it exists."""
+    known = _storages.get(id(owner))
     if known is None:
-        known = _of_arrays[id(owner)] = UntypedStorage(owner)
+        known = _storages[id(owner)] = UntypedStorage(owner)
     return known
 
 
@@ -300,9 +293,9 @@ def _warn_of_removal() -> None:
 
 
 class TypedStorage(_Storage):
-    """A piece of memory as elements of a dtype: what `tensor.storage()` gives.
+    """Memory as elements of a dtype; `tensor.storage()` returns one.
 
-    `wrap_storage` is memory to use, an `UntypedStorage`; otherwise there is a length or a list of values, and new memory. `device` is
+    `wrap_storage` is the `UntypedStorage` to use. Without it, new memory is allocated, for a length or a list of values. `device` is
     accepted.
 
     >>> torch.TypedStorage([1, 2], dtype=torch.int16).tolist()
@@ -332,7 +325,7 @@ class TypedStorage(_Storage):
 
     @classmethod
     def from_buffer(cls, *args: Any, dtype: Any = None, **kwargs: Any) -> TypedStorage:
-        """A copy of elements that lie in a buffer of Python's: see `UntypedStorage.from_buffer`.
+        """A copy of the elements in a buffer: see `UntypedStorage.from_buffer`.
 
         >>> torch.ByteStorage.from_buffer(b"ab").nbytes()
         2
@@ -348,7 +341,7 @@ class TypedStorage(_Storage):
 
     @classmethod
     def from_file(cls, filename: Any, shared: bool, size: int) -> TypedStorage:
-        """So many elements of a file, read when they are used; with `shared`, writes go to the file."""
+        """The first `size` elements of a file, read when they are used; with `shared`, writes go to the file."""
         if cls._legacy_dtype is None:
             raise RuntimeError("from_file can only be called on derived classes")
         dtype = getattr(penlight, cls._legacy_dtype)
@@ -375,7 +368,7 @@ class TypedStorage(_Storage):
 
     @property
     def device(self) -> Any:
-        """Where the memory is: the CPU."""
+        """The device of the memory."""
         _warn_of_removal()
         return self._untyped_storage.device
 
@@ -394,7 +387,7 @@ class TypedStorage(_Storage):
         return self._untyped_storage.data_ptr()
 
     def nbytes(self) -> int:
-        """How many bytes there are."""
+        """The number of bytes."""
         _warn_of_removal()
         return self._untyped_storage.nbytes()
 
@@ -407,7 +400,7 @@ class TypedStorage(_Storage):
         return self._untyped_storage.nbytes() // self._dtype.itemsize
 
     def size(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         _warn_of_removal()
         return self._size()
 
@@ -438,7 +431,7 @@ class TypedStorage(_Storage):
         return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self._dtype, _internal=True)
 
     def pickle_storage_type(self) -> str:
-        """The name of its class in files."""
+        """The name of the storage class in files."""
         _warn_of_removal()
         name = legacy_name(self._dtype)
         if name is None:
@@ -446,7 +439,7 @@ class TypedStorage(_Storage):
         return name
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
-        """The name of its class; or its elements, converted to those of another storage class or dtype.
+        """The name of the class; or with `dtype`, the elements converted to another storage class or dtype.
 
         >>> storage = torch.FloatStorage([1.5])
         >>> storage.type(), storage.type("torch.IntStorage").tolist()
@@ -461,7 +454,7 @@ class TypedStorage(_Storage):
 
 
 def _converted(storage: _Storage, kind: Any) -> TypedStorage:
-    """Its elements as those of a dtype, or of a storage class or its name."""
+    """A copy of the elements, converted to a dtype, or to that of a storage class or its name."""
     if not isinstance(kind, penlight.dtype):
         name = kind if isinstance(kind, str) else kind.__name__
         kind = getattr(penlight, LEGACY_DTYPES[name.removeprefix("torch.")])
@@ -470,7 +463,7 @@ def _converted(storage: _Storage, kind: Any) -> TypedStorage:
 
 
 def _add_conversions() -> None:
-    """The methods `float`, `long`, ...: copies of the elements as those of another dtype."""
+    """Define the methods `float`, `long`, ..., which convert the elements to another dtype."""
     for name, dtype in LEGACY_DTYPES.items():
         if dtype.startswith("complex"):
             method = "complex_double" if dtype == "complex128" else "complex_float"
@@ -481,7 +474,7 @@ def _add_conversions() -> None:
             return _converted(self, getattr(penlight, dtype))
 
         convert.__name__, convert.__qualname__ = method, f"_Storage.{method}"
-        convert.__doc__ = f"A copy of the elements as those of torch.{dtype}."
+        convert.__doc__ = f"A copy of the elements, converted to torch.{dtype}."
         setattr(_Storage, method, convert)
 
 
@@ -499,7 +492,7 @@ def _new_storage(content: tuple[Any, ...], dtype: Any) -> UntypedStorage:
 
 
 def __getattr__(name: str) -> Any:
-    """The classes `FloatStorage`, `LongStorage`, ...: made when first asked for."""
+    """The classes `FloatStorage`, `LongStorage`, ..., made at first use."""
     if name not in LEGACY_DTYPES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     dtype = LEGACY_DTYPES[name]

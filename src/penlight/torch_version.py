@@ -1,4 +1,4 @@
-"""`torch.__version__`: a string that compares as versions do."""
+"""`torch.__version__`: a string with the order of versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["TorchVersion"]
 
 
 def _key(version: Any) -> tuple[Any, ...]:
-    """A version, given as text or numbers, in the order of PEP 440 as far as PyTorch's own versions need it."""
+    """The sort key of a version, given as text or numbers, by PEP 440 as far as PyTorch's versions need it."""
     if not isinstance(version, str):
         version = ".".join(str(part) for part in version)
     public, _, local = version.strip().lower().removeprefix("v").partition("+")
@@ -33,7 +33,7 @@ def _trim(release: list[int]) -> tuple[int, ...]:
 
 
 def _stage(rest: str) -> tuple[Any, ...]:
-    """What follows the numbers: development and pre-releases come before the release, post-releases after."""
+    """The sort key of a version's suffix: development and pre-releases sort before the release, post-releases after it."""
     letters = rest.rstrip("0123456789").strip("-_.")
     number = int(rest[len(rest.rstrip("0123456789")) :] or 0)
     order = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "rc": -1, "c": -1, "post": 1}

@@ -1,4 +1,4 @@
-"""Questions about types and tensors: limits of dtypes, the legacy tensor types, what an object is, where new tensors go."""
+"""Limits of dtypes, legacy tensor types, the default device, and functions that report the type of an object."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .storage import TypedStorage, UntypedStorage
 from .tensor import Tensor, wrap
 
 _meta = lazy_import(globals(), "_meta", "._meta")
-_takeover = lazy_import(globals(), "_takeover", "._takeover")
+_torch_function = lazy_import(globals(), "_torch_function", "._torch_function")
 
 
 legacy_contiguous_format = contiguous_format
@@ -29,7 +29,7 @@ legacy_contiguous_format = contiguous_format
 # ----- Limits of dtypes ---------------------------------------------------------------------------------------------
 
 
-# eps, max and smallest normal number of the 8-bit types, which can be named and asked about.
+# eps, max and smallest normal number of the 8-bit dtypes.
 _FINFO8 = {
     dtypes.float8_e4m3fn: (2.0**-3, 448.0, 2.0**-6),
     dtypes.float8_e4m3fnuz: (2.0**-3, 240.0, 2.0**-7),
@@ -123,7 +123,7 @@ finfo.__module__ = iinfo.__module__ = "torch"
 
 
 class tensortype(type):
-    """The class of `torch.FloatTensor` and its like: constructors that `isinstance` understands."""
+    """The metaclass of `torch.FloatTensor` and others: a call makes a tensor, and `isinstance` checks the dtype."""
 
     dtype: dtypes.dtype
     is_cuda = is_sparse = False
@@ -178,7 +178,7 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def set_default_device(device: Any) -> None:
-    """Where new tensors go: the CPU, or the meta device. Others are refused.
+    """Set the device of new tensors: the CPU or the meta device. Others are refused.
 
     >>> torch.set_default_device("cpu")
     """
@@ -186,17 +186,17 @@ def set_default_device(device: Any) -> None:
         _meta.set_default(Device("meta"))
         return
     require_cpu(device)
-    if _takeover.modes.get():
+    if _torch_function.modes.get():
         _meta.set_default(None)
 
 
 def get_default_device() -> Device:
-    """Where new tensors go: the CPU, unless told otherwise.
+    """The device of new tensors: the CPU, unless another was set.
 
     >>> torch.get_default_device()
     device(type='cpu')
     """
-    return _meta.default_device() if _takeover.modes.get() else CPU
+    return _meta.default_device() if _torch_function.modes.get() else CPU
 
 
 def get_device(input: Tensor) -> int:
@@ -208,13 +208,13 @@ def get_device(input: Tensor) -> int:
     return input.get_device()
 
 
-# ----- New tensors of rarer kinds ----------------------------------------------------------------------------------
+# ----- Rare constructors ----------------------------------------------------------------------------------------------
 
 
 def empty_permuted(
     size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any
 ) -> Tensor:
-    """An uninitialised tensor whose dimensions lie in memory in a given order, the longest steps first.
+    """An uninitialised tensor whose dimensions have a given order in memory, from the largest stride to the smallest.
 
     >>> torch.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
@@ -232,7 +232,7 @@ def empty_permuted(
     made = empty(tuple([size[d] for d in order]), dtype=dtype, device=device)
     back = [order.index(d) for d in range(len(order))]
     if type(made) is Tensor and made._rare_state is None:
-        made._array = made._array.transpose(back)  # nobody else has it yet
+        made._array = made._array.transpose(back)  # it has no views yet
     else:
         made = made.permute(back).detach()
     return made._require_grad_() if requires_grad else made
@@ -254,7 +254,7 @@ def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype
     return wrap(np.asarray(array))
 
 
-# ----- What an object is --------------------------------------------------------------------------------------------
+# ----- Types of objects -----------------------------------------------------------------------------------------------
 
 
 def is_tensor(obj: Any) -> bool:
@@ -303,27 +303,27 @@ is_inference = _of_tensor(
 )
 is_distributed = _of_tensor(
     "is_distributed",
-    "Whether a tensor is spread over processes: never here.",
+    "Whether a tensor is distributed over processes: never here.",
     ">>> torch.is_distributed(torch.ones(1))",
     "False",
 )
 numel = _of_tensor("numel", "The number of elements of a tensor.", ">>> torch.numel(torch.ones(2, 3))", "6")
 detach = _of_tensor(
     "detach",
-    "The same memory, cut off the graph.",
+    "A tensor with the same memory, detached from the graph.",
     ">>> torch.detach(torch.ones(1, requires_grad=True) * 2)",
     "tensor([2.])",
 )
 detach_ = _of_tensor(
     "detach_",
-    "Cut a tensor itself off the graph.",
+    "Detach a tensor from the graph, in place.",
     ">>> torch.detach_(torch.ones(1, requires_grad=True) * 2)",
     "tensor([2.])",
 )
 
 
 def typename(obj: Any) -> str:
-    """The type of an object by its full name; of a tensor by its legacy name.
+    """The full name of an object's type; for a tensor, the legacy name.
 
     >>> torch.typename(torch.zeros(1))
     'torch.FloatTensor'

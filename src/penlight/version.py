@@ -1,4 +1,4 @@
-"""torch.version: which PyTorch this behaves like, and what it was built with: nothing."""
+"""torch.version: the version of PyTorch that Penlight behaves like, and PyTorch's facts about the build."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from penlight.ops.machinery import subclasses
 @pytest.fixture(autouse=True)
 def asleep_afterwards():
     yield
-    subclasses.rest()
+    subclasses.deactivate()
 
 
 def logging_class(torch, log):

@@ -118,7 +118,7 @@ def test_dir_and_star_name_no_modules_of_the_packages_own():
 
 
 def test_importing_more_of_it_shows_no_more_names():
-    program = "import penlight; before = dir(penlight); import penlight.typeinfo, penlight.settings, penlight.beside_numpy, penlight.storage; penlight.mine = 1; "
+    program = "import penlight; before = dir(penlight); import penlight.typeinfo, penlight.settings, penlight.numpy_dispatch, penlight.storage; penlight.mine = 1; "
     program += "print(set(dir(penlight)) - set(before), 'storage' in before)"
     seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert seen == "{'mine'} True\n"

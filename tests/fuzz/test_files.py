@@ -58,15 +58,15 @@ DOUBLED = b"\x80\x02)q\x00" + b"".join([b"h%ch%c\x86q%c" % (i, i, i + 1) for i i
 @pytest.mark.parametrize(
     ("pickled", "message"),
     [
-        (DEEP, "tuples in tuples more than"),
-        (DOUBLED, "too large to be one"),
-        (b"\x80\x02c__builtin__\nbytearray\n" + files.number(2**40) + b"\x85R.", "a bytearray is made of bytes"),
-        (b"\x80\x02ctorch\nTensor\n" + files.number(2**40) + b"\x85R.", "not how one is saved"),
-        (b"\x80\x02ctorch.storage\nUntypedStorage\n" + files.number(2**40) + b"\x85R.", "not how one is saved"),
+        (DEEP, "tuples nested more than"),
+        (DOUBLED, "nested tuples that is too large"),
+        (b"\x80\x02c__builtin__\nbytearray\n" + files.number(2**40) + b"\x85R.", "expected bytes for a bytearray"),
+        (b"\x80\x02ctorch\nTensor\n" + files.number(2**40) + b"\x85R.", "not how it is saved"),
+        (b"\x80\x02ctorch.storage\nUntypedStorage\n" + files.number(2**40) + b"\x85R.", "not how it is saved"),
         (b"\x80\x02}(K\x01u.", "a key without a value"),
         (b"\x80\x02}]K\x01s.", "cannot be a key of a dict"),
         (b"\x80\x02ctorch\nSize\nK\x05R.", "instead of a tuple of arguments"),
-        (b"\x80\x02ctorch\nSize\n(K\x05K\x05tR.", "the file calls Size with arguments that do not fit"),
+        (b"\x80\x02ctorch\nSize\n(K\x05K\x05tR.", "the file calls Size with invalid arguments"),
         (b"\x80\x02ccollections\nOrderedDict\n)RK\x05b.", "must be a dict of names"),
         (b"\x80\x02(.", "ends with a mark"),
         (
@@ -98,9 +98,12 @@ def test_archives_that_are_not_as_they_say() -> None:
     cases = [
         (files.archive([*good.items(), ("version", b"3\n")]), "two records have the same name"),
         (files.overlapped(random.Random(0)), "two records have the same data"),
-        (files.archive({**good, "data.pkl": b"\x80\x02N." + bytes(8 << 20)}, compressed=True), "no sensible record"),
-        (files.archive({**good, "version": b"9" * 5000}), "is no number"),
-        (files.legacy(2**40), "shorter than that"),
+        (
+            files.archive({**good, "data.pkl": b"\x80\x02N." + bytes(8 << 20)}, compressed=True),
+            "compressed bytes cannot be a record",
+        ),
+        (files.archive({**good, "version": b"9" * 5000}), "is not a number"),
+        (files.legacy(2**40), "too short for a storage"),
     ]
     for data, message in cases:
         with pytest.raises(RuntimeError, match=message):
@@ -113,7 +116,7 @@ def test_archives_that_are_not_as_they_say() -> None:
         (b'{"a":{"dtype":"F32","shape":[0,%d],"data_offsets":[0,0]}}' % 2**70, "a shape that no array can have"),
         (
             b'{"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}',
-            "there twice",
+            "duplicate name",
         ),
         (b'{"__metadata__":[]}', "__metadata__ must be a table of texts"),
         (b'{"a":{"dtype":[],"shape":[0],"data_offsets":[0,0]}}', "unknown or unsupported dtype"),

@@ -11,7 +11,7 @@ import types
 import pytest
 
 import penlight as torch
-from penlight import _takeover, fx, nn
+from penlight import _torch_function, fx, nn
 from tests.fx.programs import functions, modules
 
 
@@ -64,20 +64,22 @@ def test_gradients_reach_the_parameters():
     assert module.w.grad.item() == 3 and traced.w is module.w
 
 
-def test_functions_look_at_their_arguments_only_while_tracing():
-    before = dict(_takeover._kinds)
-    _takeover._kinds.clear()
-    _takeover.rest()
+def test_functions_check_their_arguments_only_while_tracing():
+    before = dict(_torch_function._overriding)
+    _torch_function._overriding.clear()
+    _torch_function.deactivate()
     try:
         fx.symbolic_trace(lambda x: torch.relu(x))
         assert (
-            not _takeover._originals and "__call__" not in vars(nn.Linear) and "__getattribute__" not in vars(nn.Module)
+            not _torch_function._originals
+            and "__call__" not in vars(nn.Linear)
+            and "__getattribute__" not in vars(nn.Module)
         )
         with pytest.raises(fx.TraceError):
             fx.symbolic_trace(lambda x: 1 if x else 2)
-        assert not _takeover._originals and "__getattribute__" not in vars(nn.Module)
+        assert not _torch_function._originals and "__getattribute__" not in vars(nn.Module)
     finally:
-        _takeover._kinds.update(before)
+        _torch_function._overriding.update(before)
 
 
 def test_a_graph_can_be_changed():

@@ -8,7 +8,7 @@ import random
 import pytest
 
 import penlight as torch
-from penlight import _takeover
+from penlight import _torch_function
 from penlight.nn import functional as F
 
 REFUSALS = (RuntimeError, NotImplementedError, ValueError)
@@ -17,7 +17,7 @@ REFUSALS = (RuntimeError, NotImplementedError, ValueError)
 @pytest.fixture(autouse=True)
 def _asleep():
     yield
-    _takeover.rest()
+    _torch_function.deactivate()
 
 
 def drawn(seed):

@@ -10,7 +10,7 @@ import warnings
 import pytest
 
 import penlight
-from penlight import _takeover
+from penlight import _torch_function
 from penlight.autograd import gradcheck, gradgradcheck
 
 F = penlight.nn.functional
@@ -20,7 +20,7 @@ F = penlight.nn.functional
 def _asleep():
     """Leave other tests the functions as they are without subclasses."""
     yield
-    _takeover.rest()
+    _torch_function.deactivate()
 
 
 def described(value):
@@ -41,9 +41,7 @@ def tell(say, ask):
     try:
         answer = described(ask())
     except Exception as error:
-        words = re.split(r"\. (?:Use|Nested tensors fit|Penlight has)|: nested tensors have no|\.default", str(error))[
-            0
-        ]
+        words = re.split(r"\. (?:Use|Nested tensors can|Penlight has)|: nested tensors do not|\.default", str(error))[0]
         answer = f"{type(error).__name__}: {described(words.removesuffix('.'))}"
     say(answer)
 

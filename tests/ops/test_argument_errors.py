@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight import _takeover
+from penlight import _torch_function
 from penlight.ops.machinery.argument_errors import complaint
 from penlight.ops.machinery.public_functions import public_functions
 from penlight.ops.reduce.sums import cumsum as written_by_hand
@@ -88,8 +88,8 @@ def test_nothing_has_changed(call):
 
 @pytest.fixture
 def at_rest():
-    """Other tests may have left functions taken over."""
-    _takeover.rest()
+    """Other tests may have activated overrides."""
+    _torch_function.deactivate()
 
 
 def test_other_errors_stay_as_they_are(at_rest):
@@ -167,7 +167,7 @@ def test_taken_over_functions_explain_too():
         with pytest.raises(TypeError, match=r"cumsum\(\): argument 'dim' \(position 2\) must be int, not str"):
             torch.cumsum(mine, "a")
     finally:
-        _takeover.rest()
+        _torch_function.deactivate()
 
 
 @pytest.mark.parametrize("name, args, kwargs, words", [
@@ -198,12 +198,12 @@ def test_arguments_by_name_in_a_dictionary():
 
 @pytest.mark.parametrize("name", ["sigmoid", "tanh", "normalize", "interpolate"])
 def test_functions_of_python_explain_mistakes_where_classes_take_over(name):
-    _takeover.wake()
+    _torch_function.activate()
     try:
         with pytest.raises(TypeError, match="must be Tensor, not object"):
             getattr(torch.nn.functional, name)(object())
     finally:
-        _takeover.rest()
+        _torch_function.deactivate()
 
 
 class _Net:

@@ -216,7 +216,7 @@ def test_modules_refuse_when_they_are_used():
     from penlight.utils.data.datapipes.iter import RoutedDecoder
 
     assert _utils_internal.justknobs_check("any") and _utils_internal.TEST_MASTER_ADDR == "127.0.0.1"
-    with pytest.raises(NotImplementedError, match="Call the function of torch of that name"):
+    with pytest.raises(NotImplementedError, match="Call the function of torch with that name"):
         _refs.add(1, 2)
     with pytest.raises(NotImplementedError, match="Use `penlight doctor`"):
         get_pretty_env_info()

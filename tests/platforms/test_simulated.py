@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight import _meta, _takeover
+from penlight import _meta, _torch_function
 from penlight.kernels import executable, parallel
 from penlight.kernels.compiler import x86
 from penlight.multiprocessing import _shared
@@ -33,7 +33,7 @@ WINDOWS = SimpleNamespace(platform="win32", maxsize=sys.maxsize)
 def _asleep():
     """Leave other tests the functions as they are without tensors on the meta device."""
     yield
-    _takeover.rest()
+    _torch_function.deactivate()
 
 
 # ----- The meta device without memory to promise ----------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import penlight
-from penlight import _takeover
+from penlight import _torch_function
 from penlight.sparse import coo
 
 
@@ -18,7 +18,7 @@ from penlight.sparse import coo
 def _asleep():
     """Leave other tests the functions as they are without subclasses."""
     yield
-    _takeover.rest()
+    _torch_function.deactivate()
 
 
 def quiet(program):

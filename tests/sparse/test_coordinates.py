@@ -7,7 +7,7 @@ import io
 import pytest
 
 import penlight
-from penlight import _takeover
+from penlight import _torch_function
 
 from .test_compressed import quiet
 
@@ -16,7 +16,7 @@ from .test_compressed import quiet
 def _asleep():
     """Leave other tests the functions as they are without subclasses."""
     yield
-    _takeover.rest()
+    _torch_function.deactivate()
 
 
 VIEWS = """s.t(); s.T; s.H; s.transpose(0, 1); s.permute(1, 0); s.swapaxes(0, 1); s.movedim(0, 1); s.unsqueeze(0); s.unsqueeze(-1);

@@ -1,1 +1,1 @@
-"""The commands of `penlight`: one file each. `__main__` picks the one that was asked for."""
+"""The commands of `penlight`, one file each. `__main__` runs the one given on the command line."""

@@ -1,4 +1,4 @@
-"""`penlight demo`: a small network learns to read handwritten digits, and what happened is drawn."""
+"""`penlight demo`: train a small network on handwritten digits, and draw the loss and the graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRAINING = 1500  # images to learn from; the rest tests
 
 
 class Progress:
-    """Shows how far training is: one line that is written over on a terminal, a line for each epoch elsewhere."""
+    """Shows the progress of training: one line that is overwritten on a terminal, otherwise one line per epoch."""
 
     def __init__(self, epochs: int, steps: int, out: TextIO) -> None:
         self.epochs, self.steps, self.out = epochs, steps, out
@@ -31,14 +31,14 @@ class Progress:
         self.start = time.perf_counter()
 
     def step(self, epoch: int, step: int, loss: float) -> None:
-        """A step of an epoch is done."""
+        """Report the end of a step."""
         if self.live:
             done = (epoch * self.steps + step) / (self.epochs * self.steps)
             bar = self.mark * round(24 * done)
             self._write(f"\repoch {epoch + 1:2d}/{self.epochs} [{bar:<24}] {done:4.0%}  loss {loss:.3f}")
 
     def epoch(self, epoch: int, loss: float, accuracy: float) -> None:
-        """An epoch is done."""
+        """Report the end of an epoch."""
         took = time.perf_counter() - self.start
         text = f"epoch {epoch + 1:2d}/{self.epochs}  loss {loss:.4f}  accuracy on unseen digits {accuracy:6.1%}  {took:5.1f} s"
         self._write(f"\r{text:<76}\n" if self.live else text + "\n")
@@ -60,7 +60,7 @@ def make_network() -> Any:
 def train(
     network: Any, images: Tensor, labels: Tensor, epochs: int, out: TextIO
 ) -> dict[str, list[tuple[float, float]]]:
-    """Train; the losses at each step, and on unseen digits after each epoch."""
+    """Train the network; returns the loss of each step, and the loss on unseen digits after each epoch."""
     loader = torch.utils.data.DataLoader(
         torch.utils.data.TensorDataset(images[:TRAINING], labels[:TRAINING]), batch_size=50, shuffle=True
     )
@@ -84,7 +84,7 @@ def train(
 
 
 def test(network: Any, images: Tensor, labels: Tensor) -> tuple[float, float]:
-    """The loss and the share of right answers."""
+    """The loss and the accuracy."""
     with torch.no_grad():
         scores = network(images)
         right = (scores.argmax(1) == labels).float().mean().item()
@@ -92,7 +92,7 @@ def test(network: Any, images: Tensor, labels: Tensor) -> tuple[float, float]:
 
 
 def show_digits(network: Any, images: Tensor, labels: Tensor, out: TextIO) -> None:
-    """A few digits as text, as many as fit beside each other, with what the network reads."""
+    """Print as many digits as fit side by side, with the network's predictions."""
     count = max(1, min(6, (shutil.get_terminal_size((80, 24)).columns - 2) // 18))
     with torch.no_grad():
         read = network(images[:count]).argmax(1).tolist()
@@ -115,7 +115,7 @@ def _can_write(text: str, out: TextIO) -> bool:
 
 
 def draw_graph(network: Any, images: Tensor, labels: Tensor, folder: Path) -> Path:
-    """A picture of the graph of one backward pass, and a page to look around in it."""
+    """Draw the graph of one backward pass, as a picture and as an interactive page; returns the path without extension."""
     from penlight.inspect import draw, record
 
     network.zero_grad()
@@ -129,7 +129,7 @@ def draw_graph(network: Any, images: Tensor, labels: Tensor, folder: Path) -> Pa
 
 
 def _folder(wanted: str | None) -> Path:
-    """The directory for pictures; a temporary one if the usual one cannot be written to."""
+    """The directory for pictures; a temporary one if the default is not writable."""
     folder = Path(wanted or "penlight-demo")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -143,7 +143,7 @@ def _folder(wanted: str | None) -> Path:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the demonstration; its exit code."""
+    """Run the demonstration and return the exit code."""
     parser = argparse.ArgumentParser(
         "penlight demo", description="Train a small network on handwritten digits, and draw what happened."
     )

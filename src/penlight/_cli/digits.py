@@ -1,4 +1,4 @@
-"""Handwritten digits to train on: 1797 images of 8 by 8 pixels. Whose they are is told in digits.txt."""
+"""Handwritten digits to train on: 1797 images of 8 by 8 pixels. digits.txt names their source."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from penlight.__main__ import version
 from penlight.autograd import gradcheck, gradgradcheck
 from penlight.kernels.executable import llvm_obstacle, obstacle, wrong_products
 
-# What each optional package is for.
+# The uses of the optional packages.
 OPTIONAL = {
     "ml_dtypes": "torch.bfloat16, torch.float8_*, torch.autocast",
     "mpi4py": "torch.distributed with several processes",
@@ -32,7 +32,7 @@ OPTIONAL = {
 
 
 def blas_of(np: Any) -> str:
-    """The library that NumPy multiplies matrices with, as NumPy tells it."""
+    """NumPy's BLAS library, according to NumPy's configuration."""
     try:
         blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     except (KeyError, TypeError):
@@ -74,7 +74,7 @@ def _row(name: str, text: str) -> None:
 
 
 def show_versions() -> None:
-    """What computes here."""
+    """Print the versions and settings of everything that computes."""
     print(version())
     _row("Python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})")
     _row("system", platform.platform())
@@ -103,7 +103,7 @@ def _leaf(*shape: int) -> Any:
 
 
 def _checks() -> dict[str, Callable[[], None]]:
-    """What is tried out: each raises if a gradient is wrong."""
+    """The checks by name; each raises an error if a gradient is wrong."""
 
     def arithmetic() -> None:
         gradcheck(lambda a, b: (a * b).exp().sum(0) / (1 + b.sin()), (_leaf(3, 1), _leaf(2)))
@@ -162,7 +162,7 @@ def _checks() -> dict[str, Callable[[], None]]:
 
 
 def self_test() -> bool:
-    """Compare gradients with finite differences, and fit a line; whether all came out right."""
+    """Compare gradients with finite differences, and fit a line; returns whether all results are right."""
     print("\nself-test of gradients")
     good = True
     try:
@@ -183,7 +183,7 @@ def self_test() -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Show it all; 1 if the self-test fails."""
+    """Show the versions and run the self-test; returns the exit code, 1 if the self-test fails."""
     parser = argparse.ArgumentParser(
         "penlight doctor", description="Show what is installed, and test whether gradients come out right."
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Start the ranks; the exit code."""
+    """Start the ranks and return the exit code."""
     from penlight.distributed.run import main as run
 
     return run(arguments)

@@ -1,4 +1,4 @@
-"""`penlight run`: a program written for PyTorch, without PyTorch; with options that look inside."""
+"""`penlight run`: run a program written for PyTorch, with options to observe it."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from collections.abc import Sequence
 from penlight import _run
 from penlight.kernels.lazy import lazy_import
 
-_looking_inside = lazy_import(globals(), "_looking_inside", ".looking_inside")
+_run_options = lazy_import(globals(), "_run_options", ".run_options")
 
 USAGE = """\
 usage: penlight run [options] script.py [args]
        penlight run [options] -m module [args]
        penlight run [options] -c command [args]
 
-Runs a program written for PyTorch, unchanged: in its process `import torch`, and every module below it, gives Penlight.
+Runs a program written for PyTorch, unchanged: in its process `import torch`, and every module below it, imports Penlight.
 
-  --watch                errors of autograd name the lines of the program that are to blame, and where NaN was made is said at the end;
-                         `torch.inspect.explain(x)` in the program says why a gradient is None
+  --watch                errors of autograd name the lines of the program that caused them, and lines that made NaN are printed at the
+                         end; `torch.inspect.explain(x)` in the program says why a gradient is None
   --draw graph.html      draw the graph of the first backward pass (.html, .svg, .png, .pdf or .dot)
-  --profile trace.json   write which op ran when, for chrome://tracing or Perfetto
-  --memory memory.html   write what is in memory when, and which lines hold the peak (.html or .svg)
+  --profile trace.json   write when each op ran, for chrome://tracing or Perfetto
+  --memory memory.html   write the memory over time, and which lines hold the peak (.html or .svg)
 """
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what the arguments name; its exit code."""
+    """Run a program with these arguments and return its exit code."""
     given = list(arguments)
     if not given or given[0] in ("-h", "--help"):
         print(USAGE, end="")
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
         run = lambda: _run.script(what)
     if not options:
         return _run.run(run, rest)
-    with _looking_inside.looking_inside(options):
+    with _run_options.observe(options):
         return _run.run(run, rest)
 
 
@@ -65,7 +65,7 @@ _ENDINGS = {"--draw": (".html", ".svg", ".png", ".pdf", ".dot"), "--memory": (".
 
 
 def _wrong_file(option: str, path: str) -> str:
-    """What is wrong with the name of a file that is to be written: it is said before the program runs, not after hours of it."""
+    """The error in the name of a file to be written, or "". It is reported before the program runs, not after hours."""
     endings = _ENDINGS.get(option, ("",))
     if not path.lower().endswith(endings):
         return f"{option} {path}: the name must end in {' or '.join(', '.join(endings).rsplit(', ', 1))}"

@@ -25,7 +25,7 @@ def nice_steps(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def line_chart(title: str, x_label: str, y_label: str, lines: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """A chart of lines, each given by its points, as the text of an SVG file.
+    """A line chart as the text of an SVG file; each line is given by its points.
 
     >>> line_chart("Loss", "step", "loss", {"train": [(0, 2.0), (1, 1.0)]}).startswith("<svg")
     True

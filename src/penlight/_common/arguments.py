@@ -23,17 +23,17 @@ C.native_group_norm: the number of channels
 HxW: the number of elements of a channel
 LU: the factors of `lu_factor`, in one matrix
 LU_data: the factors of `lu_factor`, in one matrix
-LU_pivots: its pivots
+LU_pivots: the pivots of `lu_factor`
 M: the number of points
 M.svd_lowrank: a matrix to subtract from A, broadcast with it
 N.vander: the number of columns
 N.native_group_norm: the size of the batch
-UPLO: which triangle is read, "L" or "U"
+UPLO: the triangle to read, "L" or "U"
 a.kaiming_normal_, a.kaiming_uniform_, a.kaiming_normal, a.kaiming_uniform: the slope on the negative side of the leaky ReLU that follows
-a.uniform_, a.uniform: the least value
+a.uniform_, a.uniform: the lower bound
 a.sym_float, a.sym_int, a.sym_not: the number
 a.sym_max, a.sym_min, b.sym_max, b.sym_min: the numbers to compare
-accumulate: add where an index occurs more than once, instead of writing
+accumulate: add to the elements instead of overwriting them
 accuracy: accepted
 activation: "relu", "gelu" or a function
 affine: with a learnt weight and bias for each channel
@@ -42,104 +42,104 @@ align_to_window: frames as long as the window, not as `n_fft`; only with `center
 alpha: the factor of the second operand
 alpha.celu, alpha.CELU, alpha.elu, alpha.ELU, alpha.elu_, alpha.celu_: the scale of the negative part
 alpha.LocalResponseNorm, alpha.local_response_norm, alpha.CrossMapLRN2d: the factor of the sum of squares
-alpha.RMSprop: how slowly the mean of squares forgets
+alpha.RMSprop: the decay rate of the mean of squares
 alpha.Pareto: the shape
 alpha.hamming_window: the constant of the window
-ambiguity_check: refuse strides that more than one order explains
+ambiguity_check: refuse strides that fit several orders
 amsgrad: divide by the largest second moment so far
 anchor: the points to compare with
 antialias: smooth before making smaller
-append: what to put after the input first
+append: values to append to the input first
 approximate: "none", or "tanh" for an approximation by tanh
 as_tuple: a tuple with the indices of each dimension, instead of a matrix
 attn_dropout: the probability to drop a weight of attention
-attn_mask: which keys each query may look at: True allows, or numbers to add to the scores
+attn_mask: the keys that each query may attend to: True allows; or numbers to add to the scores
 aweights: weights of the observations
 axis: as `dim`, by NumPy's name
 axis0, axis1: the dimensions to exchange
-b.uniform_, b.uniform: the greatest value
+b.uniform_, b.uniform: the upper bound
 b.lstsq: the right sides
-b.set_warn_always: whether each of them is given every time
-b_hh: the bias of what the state gives; None: without
-b_ih: the bias of what the input gives; None: without
+b.set_warn_always: whether to repeat warnings that are otherwise issued once
+b_hh: the bias of the state's part, or None
+b_ih: the bias of the input's part, or None
 base: the base of the power or logarithm
-base_distribution: the distribution to begin from
+base_distribution: the distribution to transform
 batch1, batch2: batches of matrices
 batch_first: inputs and outputs are (batch, sequence, features), not (sequence, batch, features)
 batch_shape: the shape of the batch of distributions
 beta: the factor of the first operand
-beta.softplus, beta.Softplus: how sharp the bend is
-beta.smooth_l1_loss, beta.SmoothL1Loss: where the square becomes a line
+beta.softplus, beta.Softplus: the sharpness of the bend
+beta.smooth_l1_loss, beta.SmoothL1Loss: the error at which the loss changes from a square to a line
 beta.LocalResponseNorm, beta.local_response_norm, beta.CrossMapLRN2d: the exponent
 beta.hamming_window: the factor of the cosine
-betas: how slowly the running means of the gradient and of its square forget
+betas: the decay rates of the running means of the gradient and of its square
 bias: whether to add a learnt bias
 bias.linear, bias.bilinear, bias.conv1d, bias.conv2d, bias.conv3d, bias.conv_transpose1d, bias.conv_transpose2d, bias.conv_transpose3d, bias.conv_tbc, bias.batch_norm, bias.layer_norm, bias.group_norm, bias.instance_norm, bias.convolution, bias.native_batch_norm, bias.native_group_norm, bias.native_layer_norm: a number to add for each output channel, or None
-bidirectional: also from the end to the beginning
+bidirectional: also process the sequence in reverse
 bins: the number of bins, or their edges
 blank: the label of the blank
 boundaries: the edges of the buckets, ascending
 capturable: accepted; there are no CUDA graphs here
-ceil_mode: also a last window that is not full
+ceil_mode: include a last window that is not full
 center.pca_lowrank: subtract the mean of each column first
-center.istft, center.stft: frame t is centred at t * hop_length, where the signal is padded at both ends; else it begins there
+center.istft, center.stft: frame t is centred at t * hop_length, in a signal that is padded at both ends; otherwise it begins there
 centered: subtract the square of the mean gradient from the mean square
 check_errors: raise where the factorisation fails
 check_invariants: accepted; indices are always checked
-chunks: how many parts
+chunks: the number of parts
 clip: refuse indices out of range, wrap or clip them
 col: the number of columns
 col_indices: the column of each value
-compressed_indices: where each row, or with CSC each column, begins in the values, and the end of the last
+compressed_indices: the offset of each row, or with CSC each column, in the values, and the end of the last
 compute_mode: accepted; distances are computed exactly
 compute_pivots: accepted
-compute_uv: also the singular vectors; otherwise they are zeros
+compute_uv: compute the singular vectors; otherwise they are zeros
 concentration, concentration0, concentration1: the shape parameters of the distribution, positive
-condition: where to take from `input`
+condition: True where to take the element of `input`
 copy: whether to copy even if nothing has to change
-correction: what is subtracted from the number of elements before dividing by it
+correction: the number subtracted from the count of elements in the divisor
 count_include_pad: the padding counts in the mean
 covariance_matrix: the covariance, positive definite
 create_graph: record the backward pass, so that its result can be differentiated again
 cudnn_enable, cudnn_enabled: accepted; there is no cuDNN
 d_model: the number of features
-dampening: by how much a new gradient counts less in the momentum
+dampening: the reduction of a new gradient's weight in the momentum
 data: numbers, a nested list, an array or a tensor
 data.segment_reduce: the tensor to reduce
 debug_mode: 0 or "default", 1 or "warn", 2 or "error"
-decimals: how many decimals; negative ones count to the left
-delta: where the square becomes a line
-dense_dim: how many dimensions of each stored value; None is none
+decimals: the number of decimals; negative ones count to the left
+delta: the error at which the loss changes from a square to a line
+dense_dim: the number of dimensions of each stored value; None is none
 density: divide so that the integral is 1
 descending: the largest first
-device: where the result, or the parameters, are; there is "cpu", and "meta" for shapes without data
+device: the device of the result or the parameters: "cpu", or "meta" for shapes without data
 device.get_device_module: a device, its name, or None for the CPU
 device.set_default_device: "cpu", "meta", or None for the CPU
-diagonal: which diagonal: 0 the main one, above it positive
-differentiable: record the step itself
+diagonal: the diagonal: 0 is the main one, positive ones are above it
+differentiable: record the step in the graph
 dilation: the distance between elements of the kernel
 dim: the dimension; a negative one counts from the last
 dim.norm, dim.sum, dim.mean, dim.var, dim.std, dim.amax, dim.amin, dim.logsumexp, dim.all, dim.any, dim.nansum, dim.nanmean: the dimension, or several; None means all
 dim0, dim1, dim2: dimensions
-dim_feedforward: the width of the layer between
+dim_feedforward: the width of the hidden layer
 dims: the dimensions
-distance_function: gives the distance of two batches of points
-div_value: by how much the projections of rarer clusters are smaller
+distance_function: a function that returns the distances of two batches of points
+div_value: the factor by which the projections of rarer clusters are smaller
 divisor_override: divide by this instead of the size of the window
-downscale_factor: by how much to make smaller
+downscale_factor: the factor by which to shrink
 driver: the algorithm of LAPACK
 dropout: the probability to drop an element while training
 dropout_p: the probability to drop a weight of attention
 dtype: the dtype of the result, or of the parameters; None takes that of the input, or the default
 dtype.set_autocast_cpu_dtype, dtype.set_autocast_dtype, dtype.set_autocast_gpu_dtype: the dtype to cast to
-dx: the distance of the points
+dx: the distance between the points
 e.eig: accepted
 edge_order: the order of the differences at the edges
-eigenvectors: also the eigenvectors
+eigenvectors: compute the eigenvectors too
 elementwise_affine: with a learnt weight for each element
 embedding_dim: the size of each vector
 enabled: whether it has an effect
-end: where it ends; not included
+end: the end; not included
 end_dim: the last of the dimensions to join
 ens: accepted
 eps: a small number that keeps divisions from failing
@@ -152,20 +152,20 @@ exponent: the exponent, a number or a tensor
 filename: the path of the file
 fill_value: the number to fill with
 foreach: accepted; the update is the same
-full: the constant terms too
+full: include the constant terms
 func: a function of tensors
 fused: accepted; the update is the same
-fweights: how often each observation counts
+fweights: the number of times that each observation counts
 gain: a factor
 gamma: the factor of the learning rate
-generator: the random generator; None takes the global one
-get_infos: also an error code for each matrix
-gradient: what the pass begins with; None is 1 for a scalar
-grad_outputs, grad_tensors: what the pass begins with: a tensor like each output
-grid: where to sample, coordinates from -1 to 1 in the last dimension, x first
+generator: the random generator; None for the default one
+get_infos: also return an error code for each matrix
+gradient: the gradient with which the pass starts; None is 1 for a scalar
+grad_outputs, grad_tensors: the gradients with which the pass starts: a tensor like each output
+grid: the points to sample, coordinates from -1 to 1 in the last dimension, x first
 group: the number of groups
 group.get_rank, group.get_world_size, group.get_backend, group.get_backend_config, group.get_process_group_ranks, group.destroy_process_group: the process group; the default group, if it is not given
-groups: how many groups of channels are convolved separately
+groups: the number of groups of channels, which are convolved separately
 has_aux: the function also returns something that is not differentiated
 has_biases: whether there are two biases behind the two weights of each layer and direction in `params`
 head_bias: with a bias in the first cluster
@@ -174,20 +174,20 @@ hidden_size: the number of features of the state
 high: the end; not included
 hop_length: the distance from one frame to the next; None is a quarter of `n_fft`
 hx: the state before the first step; of an LSTM a pair of states, hidden and cell
-ignore_index: the target that does not count
+ignore_index: the target to ignore
 imag: the imaginary parts
 in1_features, in2_features, in_features: the size of an input
 in_channels: the channels of the input
 include_last_offset: the last offset is the end of the last bag
-include_self: the elements of the tensor itself count too
-index: integers: where along the dimension
-indices: integers: which elements
+include_self: include the elements of the tensor itself
+index: indices along the dimension, integers
+indices: indices of elements, integers
 indices.embedding, indices.embedding_bag: integers, the rows to look up
 indices.segment_reduce: refused, as in PyTorch
-indices_or_sections, tensor_indices_or_sections, sections: into how many parts, or where to cut
+indices_or_sections, tensor_indices_or_sections, sections: the number of parts, or the indices at which to split
 init: the first value
-initial: the value of an empty segment, and what the others begin with
-initial_accumulator_value: what the sum of squares begins with
+initial: the value with which each segment starts, and the result for an empty one
+initial_accumulator_value: the initial sum of squares
 initial_lr: the first learning rate
 inplace: write the result into the input
 input: the tensor to work on
@@ -195,55 +195,56 @@ input.linear, input.conv1d, input.conv2d, input.conv3d: the batch to transform
 input.embedding, input.embedding_bag: integers, the rows to look up
 input.cross_entropy, input.nll_loss: scores for each class, (batch, classes, ...)
 input.lu_solve, input.triangular_solve: the right side, a matrix or a batch of them
-input.istft: frequencies by frames, as `stft` gives them
+input.istft: frequencies by frames, as `stft` returns them
 input.stft: the signal, or a batch of signals
 input1, input2: the batches to compare
-input2.orgqr, input2.ormqr: the factors of the reflectors, as `geqrf` gives them
+input2.orgqr, input2.ormqr: the factors of the reflectors, as `geqrf` returns them
 input3: the matrix to multiply with
 input_lengths: the length of each sequence of probabilities
 input_size: the number of features of the input
 input_size.fold, input_size.unfold: the size of the images
-interpolation: what is between two elements: "linear", "lower", "higher", "nearest" or "midpoint"
-invert: True where it is not
-is_causal: a query may look only at keys before it
-is_coalesced: whether the indices are sorted and none occurs twice; None does not say
-k: which diagonal, or how many
-k.topk: how many
-k.kthvalue: which: 1 is the smallest
-k.lobpcg: how many eigenvalues
+interpolation: the choice between two elements: "linear", "lower", "higher", "nearest" or "midpoint"
+invert: True for the elements that are not found
+is_causal: each query attends only to the keys up to its position
+is_coalesced: whether the indices are sorted and none occurs twice; None if unknown
+
+k: the diagonal, or the number
+k.topk: the number of elements
+k.kthvalue: the rank: 1 is the smallest
+k.lobpcg: the number of eigenvalues
 keepdim: keep a reduced dimension with size 1
 keepdims: as `keepdim`, by NumPy's name
 kernel_size: the size of the window: one number, or one for each dimension
 keys: the names
-kthvalue: which
-label_smoothing: how much of each target is spread over all classes
+kthvalue: the rank
+label_smoothing: the share of each target that is distributed over all classes
 lambd: the threshold
 largest.lobpcg: the largest eigenvalues, or if False the smallest
-last_epoch: the epoch to go on from; -1 begins
+last_epoch: the epoch to continue from; -1 to begin
 layer_norm_eps: a small number that keeps divisions from failing
-layout: accepted; there are strided tensors
+layout: accepted; the result is strided
 layout.sparse_compressed_tensor: `torch.sparse_csr` or `torch.sparse_csc`
 left: multiply from the left
-length: how many elements
+length: the number of elements
 length.istft: the length of the signal; None is what the frames cover
 lengths: the length of each sequence
 lengths.segment_reduce: the length of each segment
-loc: where the distribution is centred
+loc: the location parameter
 log_input: the input is the logarithm of the rate
 log_probs: logarithms of probabilities, (time, batch, classes)
 log_target: the target is a logarithm too
 logits: logarithms of probabilities, up to a constant; instead of `probs`
 low: the beginning
-lower, upper.rrelu, upper.RReLU: the least and the greatest slope of the negative side
+lower, upper.rrelu, upper.RReLU: the bounds of the slope of the negative side
 lr: the learning rate
-lr_decay: how fast the learning rate falls
-lr_lambda: gives the factor of the learning rate for an epoch, or a list of such functions
-margin: by how much the right one should be better
-mask: True where it has an effect
+lr_decay: the decay of the learning rate
+lr_lambda: a function from the epoch to the factor of the learning rate, or a list of such functions
+margin: the difference by which the right one should be better
+mask: True for the selected elements
 mat, mat1, mat2: a matrix
 max: the greatest value allowed, or of the range
-max_iter: the most steps
-max_norm: rows longer than this are shortened
+max_iter: the maximum number of steps
+max_norm: the maximum norm of a row; longer rows are scaled down
 max_val, max_value: the greatest value
 maximize: ascend instead of descend
 mean: the mean of the distribution
@@ -252,7 +253,7 @@ memory_format: the order of the elements in memory
 min: the least value allowed, or of the range
 min_val, min_value: the least value
 minlength: the least length of the result
-mode: which of several ways
+mode: the variant
 mode.interpolate, mode.Upsample, mode.upsample: "nearest", "linear", "bilinear", "bicubic", "trilinear", "area" or "nearest-exact"
 mode.grid_sample: "bilinear", "nearest" or "bicubic"
 mode.pad: "constant", "reflect", "replicate" or "circular"
@@ -261,67 +262,67 @@ mode.inference_mode, mode.set_grad_enabled: whether it has an effect
 mode.qr, mode.linalg_qr: "reduced", "complete" or "r"
 mode.kaiming_normal, mode.kaiming_uniform, mode.kaiming_normal_, mode.kaiming_uniform_: keep the variance of the forward pass, "fan_in", or of the backward pass, "fan_out"
 mode.set_flush_denormal: accepted
-mode.use_deterministic_algorithms: whether they are asked for
-momentum: how slowly the running mean forgets: 0 at once
-momentum.BatchNorm1d, momentum.BatchNorm2d, momentum.BatchNorm3d, momentum.batch_norm, momentum.instance_norm, momentum.native_batch_norm: how much a new batch counts in the running mean and variance
+mode.use_deterministic_algorithms: whether to request them
+momentum: the weight of the previous updates; 0 is none
+momentum.BatchNorm1d, momentum.BatchNorm2d, momentum.BatchNorm3d, momentum.batch_norm, momentum.instance_norm, momentum.native_batch_norm: the weight of a new batch in the running mean and variance
 momentum_decay: how the momentum changes over the steps
-n: how many, or how often
+n: the number, or how many times
 n.fft, n.ifft, n.rfft, n.irfft, n.hfft, n.ihfft: the length along the dimension, cut or padded with zeros; None keeps it
-n.special_polygamma, n.polygamma: which derivative
+n.special_polygamma, n.polygamma, n.polygamma_: the order of the derivative
 n.lobpcg: the number of columns that PyTorch iterates on
-n.set_num_interop_threads, n.set_num_threads: how many threads
+n.set_num_interop_threads, n.set_num_threads: the number of threads
 n_classes, num_classes: the number of classes
 n_fft: the size of each Fourier transform
-n_power_iterations: how many steps of the power method
-nan, neginf, posinf: what stands for it in the result
+n_power_iterations: the number of steps of the power method
+nan, neginf, posinf: its replacement in the result
 negative: the points that should be far
 negative_slope: the slope of the negative side
-nesterov: look ahead with the momentum
+nesterov: use Nesterov momentum
 nhead, num_heads: the number of heads; it divides the features
-niter: how many power iterations improve the projection
+niter: the number of power iterations that improve the projection
 nonlinearity: "tanh" or "relu"
 nonlinearity.kaiming_normal_, nonlinearity.kaiming_uniform_, nonlinearity.calculate_gain: the name of the activation that follows, such as "relu"
 norm: how the transform is scaled: "backward", "ortho" or "forward"
 norm_first: normalise before attention and feed-forward, not after
-norm_type: which norm: 2 is the Euclidean one
-normalized: as an orthonormal transform
+norm_type: the order of the norm: 2 is the Euclidean one
+normalized: scale to an orthonormal transform
 normalized_shape: the sizes of the last dimensions, over which it normalises
 num_channels, num_features: the number of channels of the input
 num_embeddings: the number of vectors
-num_groups: into how many groups the channels are divided
-num_layers: how many layers on top of each other
+num_groups: the number of groups of channels
+num_layers: the number of stacked layers
 num_parameters: 1, or one slope for each channel
-num_samples: how many to draw
+num_samples: the number of samples to draw
 obj: numbers, a nested list, an array or a tensor
 obj.is_storage, obj.is_tensor, obj.typename: anything
-offset: which diagonal: 0 the main one, above it positive
-offsets: where each bag begins
-offsets.segment_reduce: where each segment begins, and the end of the last
-onesided: only the frequencies from 0 to the middle, which determine the others if the signal is real; None decides by the dtype
+offset: the diagonal: 0 is the main one, positive ones are above it
+offsets: the index at which each bag begins
+offsets.segment_reduce: the index at which each segment begins, and the end of the last
+onesided: only the frequencies from 0 to the middle, which determine the others of a real signal; None decides by the dtype
 optimizer: the optimiser whose learning rate is scheduled
 options: settings
-ord: which norm
+ord: the order of the norm
 ortho_bparams, ortho_fparams, ortho_iparams: accepted; there is no iteration to control
 other: the second operand: a tensor, or a number where one makes sense
 out: a tensor to write the result into
 out.geqrf, out.lu, out.lu_unpack, out.qr, out.slogdet, out.svd, out.triangular_solve: a tuple of tensors to write the results into
 out_channels: the channels of the output
 out_features: the size of the output
-out_int32: indices as int32
-output_padding: how much to add on one side of the output
-output_ratio: the size of the output, as a part of the input's
+out_int32: return the indices as int32
+output_padding: the amount to add on one side of the output
+output_ratio: the size of the output relative to the input's
 output_size: the size of the output
 output_size.repeat_interleave: the size of the result along the dimension, if it is known
 p: the probability to drop an element
-p.norm, p.dist, p.cdist, p.pdist, p.normalize, p.pairwise_distance, p.PairwiseDistance, p.renorm, p.native_norm, p.triplet_margin_loss, p.TripletMarginLoss, p.multi_margin_loss, p.MultiMarginLoss: which norm: 2 is the Euclidean one
+p.norm, p.dist, p.cdist, p.pdist, p.normalize, p.pairwise_distance, p.PairwiseDistance, p.renorm, p.renorm_, p.native_norm, p.triplet_margin_loss, p.TripletMarginLoss, p.multi_margin_loss, p.MultiMarginLoss: the order of the norm: 2 is the Euclidean one
 p.bernoulli, p.bernoulli_: the probability of 1
 p.mvlgamma, p.multigammaln: the dimension
-pad, padding: how much to add at the edges: one number, or one for each side or dimension
-pad.constant_pad_nd, pad.pad: how much to add before and after, for the last dimension first; less than 0 cuts
+pad, padding: the amount to add at the edges: one number, or one for each side or dimension
+pad.constant_pad_nd, pad.pad: the amount to add before and after, for the last dimension first; a negative one cuts
 pad_mode: how the ends are padded: "reflect", "constant", "replicate" or "circular"
 padding_idx: the row that gets no gradient
-padding_mode: what is beyond the edges: "zeros", "reflect", "replicate" or "circular"
-padding_mode.grid_sample: what is beyond the edges: "zeros", "border" or "reflection"
+padding_mode: the values beyond the edges: "zeros", "reflect", "replicate" or "circular"
+padding_mode.grid_sample: the values beyond the edges: "zeros", "border" or "reflection"
 parameters: the parameters, or one of them
 params: the parameters, or groups of them with settings of their own
 params.lstm, params.gru, params.rnn_tanh, params.rnn_relu: the weights and biases of all layers and directions, one after the other
@@ -330,84 +331,84 @@ periodic: the window continues into its repetition, for spectra; else symmetric,
 persistent: saved with the module
 physical_layout: the order of the dimensions in memory, the one with the longest stride first
 pin_memory: accepted; there is no accelerator to pin memory for
-pivot, pivots: with exchange of rows
+pivot, pivots: with row exchanges
 plain_indices: the column, or with CSC the row, of each value
 pos_weight: the weight of the positive class
 positive: the points that should be near
 precision.set_float32_matmul_precision: "highest", "high" or "medium"
 precision_matrix: the inverse of the covariance
-prepend: what to put before the input first
+prepend: values to put before the input first
 probs: probabilities; instead of `logits`
 proj_size: the size of the output, if it is projected
-q: which quantiles, between 0 and 1
-q.pca_lowrank, q.svd_lowrank: how many singular values
+q: the quantiles, between 0 and 1
+q.pca_lowrank, q.svd_lowrank: the number of singular values
 range: the least and the greatest value of each dimension
-rate: how fast it falls, positive
+rate: the rate, positive
 rcond: singular values below this times the largest count as 0
 real: the real parts
 recompute_scale_factor: compute the factor again from the sizes
-recurse: of the modules inside too
+recurse: include submodules
 reduce.scatter, reduce.scatter_, reduce.index_reduce, reduce.index_reduce_, reduce.scatter_reduce, reduce.scatter_reduce_: how equal indices are combined: "sum", "prod", "mean", "amax", "amin"
 reduce, size_average: deprecated; use `reduction`
 reduce.segment_reduce: "sum", "mean", "max", "min" or "prod"
 reduction: "mean", "sum", or "none" for a loss for each element
-repeats: how often, one number or one for each element
+repeats: the number of repetitions, one number or one for each element
 replacement: whether an element can be drawn more than once
-requires_grad: whether the result is a leaf that wants a gradient
-retain_graph: keep what the nodes saved, to go through them again
+requires_grad: whether the result is a leaf that requires grad
+retain_graph: keep the saved tensors, for another backward pass
 return_complex: the result is complex
-return_counts: also how often each occurs
-return_indices: also where each maximum was
-return_inverse: also where each element of the input is in the result
-rho: how slowly the mean of squares forgets
-right: which side an equal boundary belongs to
+return_counts: also return the number of occurrences of each
+return_indices: also return the position of each maximum
+return_inverse: also return the position of each element of the input in the result
+rho: the decay rate of the mean of squares
+right: the side to which an equal boundary belongs
 rounding_mode: None, "trunc" towards zero, or "floor" downwards
 row: the number of rows
 row_indices: the row of each value
 running_mean, running_var: the running mean and variance, updated while training
 s: the sizes along the dimensions, cut or padded with zeros
-scale: the spread of the distribution, positive
+scale: the scale parameter, positive
 scale.scaled_dot_product_attention: the factor of the scores; None is 1 over the root of the features
-scale_factor: by how much to enlarge: one number, or one for each dimension
+scale_factor: the factor by which to enlarge: one number, or one for each dimension
 scale_grad_by_freq: divide the gradient of a row by how often it occurs
 scale_tril: the lower triangular factor of the covariance
 seed: an integer
-set_to_none: None instead of zeros
+set_to_none: set gradients to None instead of zeros
 shape: the sizes
-shifts: by how many positions, one number or one for each dimension
+shifts: the number of positions to shift by, one number or one for each dimension
 side: "left" or "right" of equal elements
 size: the sizes of the result
-size.LocalResponseNorm, size.local_response_norm, size.CrossMapLRN2d: over how many channels
+size.LocalResponseNorm, size.local_response_norm, size.CrossMapLRN2d: the number of channels in a window
 size.interpolate, size.Upsample, size.upsample: the size of the output; instead of `scale_factor`
-size.from_file: how many elements
+size.from_file: the number of elements
 sizes: the sizes
 some: the reduced form; else the full one
-sorted: in order
+sorted: sort the result
 sorted_sequence: the boundaries, ascending
-sorter: the order in which they ascend
+sorter: the indices that sort the boundaries
 source: the values to write
-source.movedim, source.moveaxis: where the dimensions are
-destination.movedim, destination.moveaxis: where they go
-spacing: the distance of the points
+source.movedim, source.moveaxis: the positions of the dimensions
+destination.movedim, destination.moveaxis: their new positions
+spacing: the distance between the points
 sparse: the gradient of the weight is a sparse tensor
 sparse_grad: the gradient of the input is a sparse tensor
 split_size, split_sizes, split_size_or_sections: the size of each part, or a list of sizes
 src: the values to write, or one number
 stable: equal elements keep their order
-start: where it begins
+start: the start
 start_dim: the first of the dimensions to join
 std: the standard deviation
-step: the distance from one to the next
-steps: how many
-storage_offset: where in memory the first element is
-strict: refuse what does not depend on the inputs
+step: the difference between consecutive values
+steps: the number of values
+storage_offset: the offset of the first element in the storage
+strict: refuse outputs that do not depend on the inputs
 stride: the distance from one window to the next; one number, or one for each dimension
 stride.as_strided, stride.as_strided_scatter, stride.empty_strided, stride.as_strided_: the distance in memory from one element to the next, for each dimension
 swap: exchange anchor and positive if that is nearer to the negative
 sym: symmetric, for filters; else periodic, for spectra
 symmetric: as `hermitian` of `torch.linalg.matrix_rank`
 t.set_default_tensor_type: the type, or its name
-target: what the result should be
+target: the desired result
 target.cross_entropy, target.nll_loss: the class of each sample, or with `cross_entropy` probabilities of the classes
 target.cosine_embedding_loss, target.hinge_embedding_loss, target.margin_ranking_loss: 1 or -1 for each sample
 target_lengths: the length of each target
@@ -417,135 +418,134 @@ tensor: the tensor to work on
 tensor1, tensor2: the factors
 tensor1.result_type, tensor2.result_type: a tensor or a number
 tensors: the tensors
-test_elements: what to look for
+test_elements: the elements to look for
 theta: the affine matrices, (batch, 2, 3) or (batch, 3, 4)
-threshold: from where on it is linear, or passes
-tolerance_change: end when the value changes less
+threshold: the value above which the function is linear, or passes its input
+tolerance_change: end when the value changes by less
 tolerance_grad: end when the gradient is smaller
-total_iters: after how many steps it ends
+total_iters: the number of steps after which it ends
 track_running_stats: keep a running mean and variance for use after training
 tracker: refused; there is no iteration to track
 training: whether elements are dropped, or the batch's own mean is used
 training.rrelu, training.rrelu_: whether slopes are drawn; else each is the middle of the range
 transpose, adjoint: with the transposed, or conjugate transposed, matrix
-transposed: the gradient in the input, as `conv_transpose2d` is of `conv2d`
+transposed: compute the transposed convolution
 type1, type2: dtypes
 unbiased: divide by the number of elements minus one
 unflattened_size: the sizes of the new dimensions
 unitriangular: the diagonal is ones and is not read
-unpack_data: also L and U
-unpack_pivots: also P
+unpack_data: return L and U
+unpack_pivots: return P
 unsafe.segment_reduce: do not check that the lengths add up
 upper: the upper triangle
-upscale_factor: by how much to enlarge
+upscale_factor: the factor by which to enlarge
 use_input_stats: normalise by the batch's own mean and variance
-v: a vector, or what the pass begins with
+v: a vector, or the gradient with which the pass starts
 v.eig: accepted
 val: the number
-validate_args: check the arguments; None does what `Distribution.set_default_validate_args` says
-value: the number, or what to write
+validate_args: check the arguments; None for the default, which `Distribution.set_default_validate_args` sets
+value: the number, or the values to write
 value.constant_pad_nd, value.pad: the number to add
 values: the values to write
 values.sparse_compressed_tensor, values.sparse_coo_tensor, values.sparse_csc_tensor, values.sparse_csr_tensor: the values that are stored
 var: the variances
 vec, vec1, vec2: a vector
-warn_only: prefer a warning to an error
+warn_only: warn instead of raising an error
 weight: learnt weights
-weight.cross_entropy, weight.CrossEntropyLoss, weight.nll_loss, weight.NLLLoss, weight.multi_margin_loss, weight.MultiMarginLoss: how much each class counts
-weight.binary_cross_entropy, weight.BCELoss, weight.BCEWithLogitsLoss, weight.binary_cross_entropy_with_logits, weight.histogram, weight.histogramdd, weight.bincount, weights: how much each element counts
-weight_decay: how much of the parameter itself is added to its gradient
+weight.cross_entropy, weight.CrossEntropyLoss, weight.nll_loss, weight.NLLLoss, weight.multi_margin_loss, weight.MultiMarginLoss: the weight of each class
+weight.binary_cross_entropy, weight.BCELoss, weight.BCEWithLogitsLoss, weight.binary_cross_entropy_with_logits, weight.histogram, weight.histogramdd, weight.bincount, weights: the weight of each element
+weight_decay: the factor of the parameter that is added to its gradient
 win_length: the length of the window; None is `n_fft`
 window: a vector of weights for each frame; None is ones
-window_length: how many values
+window_length: the number of values
 with_replacement: an element can be repeated
 x: the points, or a tensor
 x1, x2: the tensors to compare
 y: values at the points, or a tensor
 zero_infinity: losses that are infinite count as 0
-abs.polar: the lengths
-acc_dtype, acc_policy, batch_chunk_size, chunking_method, allow_retain_graph: how the work is cut into parts; see PyTorch
-add_zero_attn: also attend to a zero
+abs.polar: the absolute values
+acc_dtype, acc_policy, batch_chunk_size, chunking_method, allow_retain_graph: how the work is divided; see PyTorch
+add_zero_attn: add a key and a value of zeros
 adjust_lr_fn: how the learning rate follows the shape of a matrix
 angle.polar: the angles
 anneal_strategy: "cos" or "linear"
-argnums: which arguments to differentiate by
+argnums: the positions of the arguments to differentiate with respect to
 assume_unique: accepted
-average_attn_weights: the mean of the weights over the heads
+average_attn_weights: average the weights over the heads
 base_momentum, max_momentum: the least and the greatest momentum
-beta2_decay: how fast the mean of squares learns to remember
+beta2_decay: the exponent of the decay rate of the mean of squares
 bias_k, bias_v: a key and a value to add
 cache_size: 1 remembers the last pair, 0 none
 callable: a function of one element of each tensor, to a number
-category, itemsize, np_dtype: what describes the dtype
-center: where it is greatest
-chunk_size: at most so many at a time
+category, itemsize, np_dtype: the description of the dtype
+center: the position of the maximum
+chunk_size: the maximum number at a time
 constraint: the set that values must lie in
-count.frombuffer: how many elements; -1 for all
-ctx: what carries values from the forward to the backward pass
+count.frombuffer: the number of elements; -1 for all
+ctx: the context, which carries values from the forward to the backward pass
 custom_decoder, custom_encoder: a module to use instead
-cutoffs: where the clusters end
+cutoffs: the ends of the clusters
 d.set_default_dtype: a dtype of floating point
 decoder_layer, encoder_layer: the layer to repeat
 decoupled_weight_decay: shrink the parameter itself, as in AdamW
-destination: where to put the values
+destination: the dict to add the values to
 dst_type: the dtype
 embed_dim_to_check: the number of features of the query
-enable_gqa: keys and values have fewer heads than queries
+enable_gqa: allow fewer heads of keys and values than of queries
 enable_nested_tensor, mask_check: accepted; no fast path of nested tensors is here
-event_dim: how many dimensions one event has
-ext_tensor: anything with DLPack
-force: also detach, and copy if need be
+event_dim: the number of dimensions of an event
+force: also detach, and copy if necessary
 from_: the dtype to convert from
 full_matrices: with all singular vectors
 grad_inputs: the tangents of the inputs
 implicit: accepted
-in_dims: which dimension of each input is the batch
+in_dims: the batch dimension of each input
 in_proj_bias, in_proj_weight, k_proj_weight, out_proj_bias, out_proj_weight, q_proj_weight, v_proj_weight: weights and biases of the projections
 info: the size of the batch, and how random numbers are drawn
-inputs: the tensors to differentiate by
-inputs.setup_context: what the forward pass was given
+inputs: the tensors to differentiate with respect to
+inputs.setup_context: the arguments of the forward pass
 iterable: the sizes
-key: the name, or which one
+key: the name or the index
 key.multi_head_attention_forward: the keys
-key_padding_mask: True for keys that do not count
+key_padding_mask: True for keys to ignore
 largest: the largest, or if False the smallest
 legacy: accepted, in PyTorch's old order of arguments
 linear_bias, linear_weight: the weights and biases of the last layer
 m.eye: the number of columns; None is as many as rows
-mask.sparse_mask: whose indices to take
-masked_grad: only gradients of what is stored
+mask.sparse_mask: a sparse tensor with the indices to take
+masked_grad: compute gradients only for stored elements
 mat_a, mat_b: the matrices
-maxnorm: the greatest norm allowed
-median: where the distribution is centred
-memo: modules that were seen already
+maxnorm: the maximum norm
+median: the median
+memo: modules that were visited already
 models: modules of one kind
 module: the module
 name: the name
 name.identity, name.l1_unstructured, name.ln_structured, name.random_structured, name.random_unstructured, name.custom_from_mask, name.remove, name.spectral_norm, name.weight_norm, name.orthogonal, name.remove_spectral_norm, name.remove_weight_norm: the name of the parameter
-name.dtype, name.layout, name.memory_format: how it prints
+name.dtype, name.layout, name.memory_format: the printed name
 ndarray: the array, whose memory is shared
 need_weights: also return the weights of attention
-new_state: what `get_rng_state` gave
+new_state: a state returned by `get_rng_state`
 non_blocking: accepted; copies are finished when they return
 ns_coefficients: the coefficients of the iteration that makes a matrix orthogonal
-num_chunks: how many gates
-num_decoder_layers, num_encoder_layers: how many layers
+num_chunks: the number of gates
+num_decoder_layers, num_encoder_layers: the number of layers
 orig_func: a function to decorate
 out_dtype: the dtype of the result
-output: what the forward pass returned
+output: the result of the forward pass
 output_device, device_ids: accepted; the module runs on the CPU
 param: the parameter, or None
-param_group: a dict with `params` and settings of their own
-pow: which norm
-prefix: what stands before the names
-primals: where to differentiate
+param_group: a dict with `params` and their settings
+pow: the order of the norm
+prefix: the prefix of the names
+primals: the point at which to differentiate
 query: the queries
-remove_duplicate: each only once
-retain: keep it
-schedulers: one after the other
+remove_duplicate: list each only once
+retain: whether to keep it
+schedulers: the schedulers, in order
 sequential: the modules to append
-sigma: the spread
-state: what `get_extra_state` gave
+sigma: the width
+state: a value returned by `get_extra_state`
 state_dict: the values by name
 static_k, static_v: keys and values to use instead
 stream: refused; there are none
@@ -555,49 +555,48 @@ to: the dtype to convert to
 tol: singular values below this count as 0
 type.device: "cpu" or "meta"
 use_separate_proj_weight: the projections have weights of their own
-vectorize: all rows at once, by `vmap`
-allow_unused: None for inputs that the outputs do not depend on, instead of an error
-check_backward_ad, check_batched_forward_grad, check_batched_grad, check_forward_ad, check_fwd_over_rev, check_grad_dtypes, check_rev_over_rev, check_undefined_grad: whether this is checked too
+vectorize: compute all rows at once by `vmap`
+allow_unused: return None for inputs that the outputs do not depend on, instead of an error
+check_backward_ad, check_batched_forward_grad, check_batched_grad, check_forward_ad, check_fwd_over_rev, check_grad_dtypes, check_rev_over_rev, check_undefined_grad: whether to check this too
 coefficients, a.general_cosine: the coefficients of the sum of cosines
 concentration1.Beta: the first shape parameter
-components: how many
+components: the number
 df: the degrees of freedom
-fast_mode: only products with random vectors, not whole matrices
-gen_non_contig_grad_outputs: with gradients that are not contiguous
+fast_mode: check only products with random vectors, not whole matrices
+gen_non_contig_grad_outputs: use gradients that are not contiguous
 grad_variables: deprecated; use `grad_tensors`
-groups.dirac_: how many groups of channels
-is_grads_batched: a batch of `grad_outputs`, by `vmap`
+groups.dirac_: the number of groups of channels
+is_grads_batched: `grad_outputs` are batches, for `vmap`
 low.Uniform, high.Uniform: the ends
 masked: accepted
-materialize_grads: zeros for inputs that the outputs do not depend on
-nondet_tol: by how much two runs may differ
+materialize_grads: return zeros for inputs that the outputs do not depend on
+nondet_tol: the allowed difference between two runs
 only_inputs: accepted; it is always so
 outer_jacobian_strategy, strategy: "reverse-mode" or "forward-mode"
 outputs: the tensors to differentiate
-raise_exception: raise where it is wrong, instead of returning False
+raise_exception: raise an error for a wrong gradient, instead of returning False
 sparsity: the share of zeros in each column
-temperature: how far from one-hot: small is near
+temperature: the temperature; samples are near one-hot if it is small
 tensors.backward: the tensors to differentiate
-total_count: how many trials
+total_count: the number of trials
 volatile: deprecated; use `no_grad`
 base_transform: the transform of one event
-check_nan: stop where a NaN is made
+check_nan: raise an error where a NaN is made
 enable: whether it has an effect
 in_shape, out_shape: the shape of an event before and after
 index.device: accepted; there is one CPU
-mixture_distribution: how likely each component is, a `Categorical`
+mixture_distribution: the probabilities of the components, a `Categorical`
 mode.set_multithreading_enabled: whether it has an effect
-parts: the transforms, the first first
-reinterpreted_batch_ndims: how many dimensions of the batch belong to one event
-transforms: the transforms, the first first
+parts: the transforms, in order
+reinterpreted_batch_ndims: the number of batch dimensions that belong to an event
+transforms: the transforms, in order
 tseq: the transforms of the parts
 type_p, type_q: classes of distributions
-actual, expected: what to compare: tensors, numbers, or containers of them
-allow_cache_entry_mutation: do not check that what was kept is unchanged
+actual, expected: the objects to compare: tensors, numbers, or containers of them
 allow_subclasses: let tensors of different classes be equal
-amount: how much to prune: a share between 0 and 1, or a number of elements
+amount: the share of elements to prune, between 0 and 1, or their number
 args.functional_call: the arguments of the call
-backoff_factor: what the scale is multiplied by after a step with infinities or NaN
+backoff_factor: the factor of the scale after a step with infinities or NaN
 bn: the batch norm that follows
 boxes: the boxes
 budget: the share of memory, from 0 to 1
@@ -605,42 +604,41 @@ bwd: the `backward` to decorate
 cache_enabled: accepted; casts are not cached
 cast_inputs: the dtype that floating-point tensors are cast to
 constraint.biject_to, constraint.transform_to: the set to map to, a `Constraint`
-context_fn: gives two contexts, for the forward pass and for its repetition
+context_fn: a function that returns two contexts, for the forward pass and for its recomputation
 conv: the convolution
 conv_b, linear_b: the bias of the layer, or None
 conv_w, linear_w: the weight of the layer
-ctx.setup_context: where to keep it: `ctx.save_for_backward(...)`
+ctx.setup_context: the context: `ctx.save_for_backward(...)` keeps tensors
 data_source, dataset: the dataset to draw from
-datasets: the datasets, the first first
+datasets: the datasets, in order
 debug: record the ops of both runs, and list them in the error if they differ
-depth.fold: how deep in the tree of modules
+depth.fold: the depth in the tree of modules
 details: more about it, by name
 determinism_check: "default" compares shapes and dtypes of both runs, "none" nothing
 device_type: "cpu"; other devices are accepted without effect
 drop_last: leave out a last batch that is not full
-early_stop: end the repetition when all that is needed is there
+early_stop: end the recomputation when all tensors that are needed are there
 enforce_sorted: the sequences are sorted by length, the longest first
-error_message: what the error says
+error_message: the message of the error
 exclude_zero: no element is 0
 expand: over the batch too
 functions.checkpoint_sequential: a `Sequential`, or a list of functions
 fwd: the `forward` to decorate
-growth_factor: what the scale is multiplied by after `growth_interval` good steps
-growth_interval: after how many good steps the scale grows
-importance_scores: what to prune by, instead of the values themselves
-in_dims.vmap: which dimension of each input is the batch; None for none
+growth_factor: the factor of the scale after `growth_interval` good steps
+growth_interval: the number of good steps after which the scale grows
+importance_scores: the scores to prune by, instead of the values
+in_dims.vmap: the batch dimension of each input, or None
 init_scale: the first scale
-output.setup_context: what the forward pass gave
-is_recompute: whether this is the repetition
-key.pop: which to remove
+output.setup_context: the result of the forward pass
+key.pop: the name to remove
 kwargs.functional_call: the keyword arguments of the call
-label: what stands beside the arrow
+label: the text beside the arrow
 leave_parametrized: keep the present value; otherwise the original one
-lines: what stands below the title
+lines: the lines below the title
 links: the arrows
 module_cls: the class of the module
-modules.ParametrizationList: the parametrizations, the first first
-msg: what the error says instead, or a function of the message
+modules.ParametrizationList: the parametrizations, in order
+msg: the message of the error, or a function of the default message
 atol: the absolute difference allowed
 bn_b: the bias of the batch norm
 bn_eps: its `eps`
@@ -651,9 +649,9 @@ check_device: whether they must be on the same device
 check_dtype: whether they must have the same dtype
 check_layout: whether they must have the same layout
 check_stride: whether they must have the same strides
-data.PackedSequence: the elements of all sequences, those of one time together
+data.PackedSequence: the elements of all sequences, grouped by time step
 dim.LnStructured, dim.ln_structured, dim.RandomStructured, dim.random_structured: the dimension whose slices are pruned
-from_module: where to take them from
+from_module: the module to take them from
 index.insert: the position
 inf, nan.Log: "raise", "note" or "ignore"
 input.pack_padded_sequence: the padded sequences
@@ -663,72 +661,70 @@ mask.CustomFromMask, mask.custom_from_mask: 0 where the parameter is pruned
 max_norm.clip_grad_norm, max_norm.clip_grad_norm_, max_norm.clip_grads_with_norm_: the greatest joint norm allowed
 mode.register_multi_grad_hook: "all" calls it once with all gradients, "any" with the first that comes
 module.Saving: the path of the module whose call saved it
-n.LnStructured, n.ln_structured: which norm: 2 is the Euclidean one
+n.LnStructured, n.ln_structured: the order of the norm: 2 is the Euclidean one
 parameters.Memory: the bytes of leaves that are saved
 parameters.global_unstructured: pairs of a module and the name of its parameter
 parameters.update: the entries to add
-prepend.register_forward_hook, prepend.register_forward_pre_hook, prepend.register_full_backward_hook, prepend.register_full_backward_pre_hook, prepend.register_load_state_dict_post_hook, prepend.register_load_state_dict_pre_hook, prepend.register_state_dict_post_hook, prepend.register_state_dict_pre_hook: run it before those that are there
-recurse.debug_unwrap: through all levels, not only the innermost
+prepend.register_forward_hook, prepend.register_forward_pre_hook, prepend.register_full_backward_hook, prepend.register_full_backward_pre_hook, prepend.register_load_state_dict_post_hook, prepend.register_load_state_dict_pre_hook, prepend.register_state_dict_post_hook, prepend.register_state_dict_pre_hook: run the hook before those that are already registered
+recurse.debug_unwrap: unwrap all levels, not only the innermost
 rtol: the relative difference allowed
 sorted_indices: the order by length
 strict.functional_call: every parameter and buffer must be given
-to_module: where to put them
-total: how many parameters
-trainable: how many parameters require grad
+to_module: the module to put them on
+total: the number of parameters
+trainable: the number of parameters that require grad
 transpose.fuse_conv_bn_eval, transpose.fuse_conv_bn_weights: whether the convolution is a transposed one
-unsorted_indices: the way back from the order by length
+unsorted_indices: the indices that restore the original order
 func.profile_hook_step: the `step` to wrap
-new_state.set_state: what `get_state` gave
+new_state.set_state: a state returned by `get_state`
 value.append: the parameter to append
-value.cdf, value.log_prob: where to compute it
+value.cdf, value.log_prob: the values at which to compute it
 value.icdf: a probability
 values.extend: the parameters to append
 x.identity_transform: the values
 noncontiguous: with gaps in memory
-op_output: what the op gave, in the forward pass
 ownership_token: a node that is kept alive with it
 packed_sequences: a `PackedSequence`
 padded_sequences: the sequences, padded to one length
-padding_side: "right" or "left" of shorter sequences
-padding_value: what shorter sequences are padded with
-parameter_and_buffer_dicts: tensors by name, in place of the module's own; a dict or several
+padding_side: the side on which to pad, "right" or "left"
+padding_value: the value to pad with
+parameter_and_buffer_dicts: tensors by name that replace the module's; a dict or several
 parametrization: the module that computes the tensor
 path.save: the file to write
 pin_memory_device: accepted; there is no accelerator to pin memory for
-policy_fn_or_list: a function that gives a `CheckpointPolicy` for each op, or a list of ops to keep
 pruning_method: a class such as `L1Unstructured`
 randomness: "error", "different" for each of the batch, or "same" for all
 remove.functionalize: "mutations", or "mutations_and_views"
 root: the module whose batch norms are replaced
-sample_shape: the shape of what is drawn, before that of the batch
-shuffle: in random order
+sample_shape: the shape of the samples, before that of the batch
+shuffle: use a random order
 tensor_name: the name of the parameter or buffer
-tie_weights: parameters that are one stay one
-title: what stands at the top
+tie_weights: keep shared parameters shared
+title: the title
 total_length: the length to pad to; None is that of the longest
-train: whether dropout acts, as it does in training
+train: whether dropout is active, as in training
 types.Drawing: the classes of modules, by their paths
 unreached: the names of what is not in the graph
 unsafe: do not check that dtype and shape stay the same
-use_reentrant: True runs an inner backward pass, as PyTorch's older form; False, which is advised, records the repetition by hooks
+use_reentrant: True for PyTorch's older form, an inner backward pass; False, which is recommended, recomputes in hooks
 args.main: the command line, `sys.argv` if it is None
 attr.Attribute: the name of the attribute
 autowrap_functions: functions whose calls become single nodes
-autowrap_modules: modules whose functions are such
-allow_cache_entry_mutation: whether what is kept may be written to
+autowrap_modules: modules whose functions become single nodes
+allow_cache_entry_mutation: do not check that kept results are unchanged
 bucket: the gradients, a `GradBucket`
 callback: called with the reference when the object is gone
 compute_crc32: True or False
 data_format.image, dataformats: the order of the dimensions: N, C, H and W
 devices.fork_rng: accepted and ignored
 device_types: accepted and ignored
-diag.tril_matrix_to_vec, diag.vec_to_tril_matrix: which diagonal is the last, 0 for the main one
-dict.WeakIdKeyDictionary: what it begins with
+diag.tril_matrix_to_vec, diag.vec_to_tril_matrix: the last diagonal, 0 for the main one
+dict.WeakIdKeyDictionary: the initial items
 discrete: the values that a hyperparameter can have, by its name
 endianness.set_default_load_endianness: a `LoadEndianness`, or None for little-endian
-error_index: which process
-error_pid: its process number
-exit_code: how it ended
+error_index: the index of the process
+error_pid: the process id
+exit_code: the exit code
 ext_tensor: an object with `__dlpack__`
 f.get_unsafe_globals_in_checkpoint: a path or file
 f.unserializable_hook: the hook
@@ -738,24 +734,24 @@ garbage_collect_values: drop a result after its last use
 grad_output.conv1d_input, grad_output.conv2d_input, grad_output.conv3d_input: the gradient of the result
 grad_output.conv1d_weight, grad_output.conv2d_weight, grad_output.conv3d_weight: the gradient of the result
 hooks_dict: the hooks, by number
-input_mask: where `input` has values
-other_mask: where `other` has values
-is_binary: whether they are Bernoulli variables, not the categories of one
-is_recompute: whether the forward runs again in the backward
+input_mask: True where `input` has values
+other_mask: True where `other` has values
+is_binary: whether they belong to Bernoulli variables, not to categories
+is_recompute: whether the forward pass is recomputed
 labels.pr_curve: 0 or 1 for each sample
-level.make_dual, level.unpack_dual: which level; None is the innermost one
-max_bins: join buckets until there are at most so many
+level.make_dual, level.unpack_dual: the level; None for the innermost one
+max_bins: the maximum number of buckets; more are merged
 metrics.hparams: the results, by name
 mod.set_module: the name of the module
 mutates_args: must be empty
 new_style: as a tensor, not as a simple value
 double_precision: in float64
-num_thresholds: how many thresholds
+num_thresholds: the number of thresholds
 op.register_fake: the operator, or its name
-op_output: accepted and ignored
+op_output: the result of the op in the forward pass
 owning_module: the module whose graph it is
 param_shapes_constant: accepted and ignored
-policy_fn_or_list: a function that says for each operator whether to keep its result, or a list of operators to keep
+policy_fn_or_list: a function that returns a `CheckpointPolicy` for each op, or a list of ops whose results are kept
 predictions.pr_curve: a probability for each sample
 process_group: the ranks; None for all
 ref_type: accepted and ignored
@@ -763,7 +759,7 @@ return_type.Node: an annotation of the result
 safe_globals: classes and functions, or pairs of one and its full name
 sample_rate: samples per second
 schema.custom_op, tags.custom_op: accepted and ignored
-scramble: shuffle the digits by chance
+scramble: randomise the digits
 signal_name: the signal that ended it
 t1, t2: the tensors
 tag: the name in TensorBoard
@@ -778,7 +774,7 @@ setup_context.register_autograd: a function of `ctx`, the inputs and the output,
 filename.save_file, filename.safe_open: the path of the file
 framework.safe_open: accepted and ignored
 metadata.save, metadata.save_file: texts by name, kept in the file
-fn.CustomOpDef: what it computes
+fn.CustomOpDef: the function
 args: the positional arguments
 kwargs: the named arguments
 type_expr: an annotation of the result
@@ -786,34 +782,34 @@ arg.insert_arg, arg.update_arg, arg.update_kwarg: the new argument, which may be
 array.who_wrote: the memory
 attr.getattr: the name of the attribute
 attr_val: its value
-batch_sizes: how many sequences each step has, of a packed sequence; None for tensors
-bucket_counts: how many numbers each bucket has
+batch_sizes: the number of sequences at each step of a packed sequence; None for tensors
+bucket_counts: the number of values in each bucket
 bucket_limits: the right edge of each bucket
 buffer.from_buffer: an object with memory
 close.add_figure: close the figure afterwards
 codegen: accepted and ignored
 concrete_args: arguments with fixed values, by name
-count.from_buffer: how many elements; -1 for all
+count.from_buffer: the number of elements; -1 for all
 data_format: the order of the dimensions
 default_mask: the mask so far
 default_value: the default of the input
-delete_user_cb: says of each user whether to replace it there
+delete_user_cb: a function that returns whether to replace the node in a user
 device.is_pinned: accepted and ignored
 do_power_iteration: whether to improve the estimate first
 dtype.byteswap, dtype.from_buffer: the dtype of the elements
 embeddings: the rows, a matrix
 enable_io_processing: accepted and ignored
 event.wait_event, stream.wait_stream, stream.record, stream.wait: accepted and ignored
-expected_hidden_size: the shape that it must have
-factory: makes a transform of a constraint
+expected_hidden_size: the required shape
+factory: a function from a constraint to a transform
 filename.from_file: the path
 fn.register_fake, fn.register_kernel: the function
 g.graph_copy: the graph whose nodes are copied
 global_step: the number of the step
-grace_period: how long to wait after the processes are asked to end
+grace_period: the time to wait after the processes are asked to end
 group_by_input_shape, group_by_input_shapes: one row for each combination of shapes
 group_by_overload_name: accepted and ignored
-group_by_stack_n: how many lines of the stack tell rows apart
+group_by_stack_n: the number of stack lines that distinguish rows
 header.table: a title
 hparam_dict: the hyperparameters, by name
 hparam_domain_discrete: the values that a hyperparameter can have, by its name
@@ -821,45 +817,45 @@ idx.insert_arg, idx.update_arg: its position
 img_tensor: the image, or the images
 impure_random: whether random draws count as effects
 include_tensor_metadata: accepted and ignored
-initial_env: results that are known already, by node
+initial_env: known results, by node
 input.forward, input_.forward, x.forward: the input
 input_to_model: the arguments of its call
 intermediates: accepted and ignored
-is_impure_node: says of a node whether it must stay
+is_impure_node: a function that returns whether a node must stay
 is_module: whether it is a module
-keep.run_graph: keep what the node saved
+keep.run_graph: keep the saved values of the node
 key.add_metadata, key.add_metadata_json, key.preset_metadata_json: the name
 value.add_metadata, value.add_metadata_json, value.preset_metadata_json: the text
 labels.add_pr_curve: 0 or 1 for each sample
 log_input.forward: the input
 m.add_submodule, m.call_module, m.is_leaf_module: the module
 main_tag: the name of the chart
-max_name_column_width, max_shapes_column_width, max_src_column_width: the widest that this column may be
-max_try_correction: how often singular samples are drawn again
+max_name_column_width, max_shapes_column_width, max_src_column_width: the maximum width of this column
+max_try_correction: the maximum number of times that singular samples are drawn again
 maybe_return_typename: a list that gets the type of the result
 memory_is_causal, src_is_causal, tgt_is_causal: a hint that the mask is the causal one
 memory_key_padding_mask, src_key_padding_mask, tgt_key_padding_mask: True where a key is padding
-memory_mask, src_mask, tgt_mask: which keys each query may look at
+memory_mask, src_mask, tgt_mask: the keys that each query may attend to
 memory.forward: the output of the encoder
 tgt.forward: the target sequence
 src.forward: the source sequence
 method_name: the name of the method
-metric.export_stacks: what is counted: "self_cpu_time_total" or another time
+metric.export_stacks: the time to write: "self_cpu_time_total" or another one
 metric_dict: the results, by name
 metrics.step: the quantity that is watched
 mod.path_of_module: the module
 model.add_graph: the module
 module_name: the name of the module
 module_qualified_name: its name
-n.update: how many steps
-nbytes.from_file: how many bytes
+n.update: the number of steps
+nbytes.from_file: the number of bytes
 new_factor: the factor
 new_input: the new node
-new_interval: how many steps
-new_scale: the scale; None follows what happened
-num.add_histogram_raw: how many numbers there are
+new_interval: the number of steps
+new_scale: the scale; None adjusts it by the last steps
+num.add_histogram_raw: the number of values
 numbers: the numbers of nodes
-offset.from_buffer: where to begin, in bytes
+offset.from_buffer: the offset, in bytes
 old_input: the node that it replaces
 byte_order: "native", "little" or "big"
 op.create_node: the kind of the node, such as "call_function"
@@ -869,21 +865,21 @@ path.export_chrome_trace, path.export_memory_timeline, path.export_stacks: the f
 permutation: the order of the batch
 placeholder_names: a list that gets the names of inputs
 predictions.add_pr_curve: a probability for each sample
-preserve_rng_state: whether the repetition draws the same random numbers
+preserve_rng_state: whether the recomputation draws the same random numbers
 print_output: whether to print it
 prob.icdf: probabilities
 propagate_meta: copy the notes of the node, too
-proxy_factory_fn: makes the proxy; None for the usual one
+proxy_factory_fn: a function that makes the proxy; None for the default
 qualified_name: the name with its dots
 replace_with: the node that is used instead
 replicas: the copies of the module
-result.output: what the graph returns
+result.output: the result of the graph
 result.set_exception: the exception
 return_output_node: whether to return the output node, not its argument
 root_fn: the function
-roots.on_backward: where the backward pass begins
-row_limit: how many rows are shown
-run_function: the function to repeat
+roots.on_backward: the edges at which the backward pass starts
+row_limit: the number of rows to show
+run_function: the function to run, and to recompute in the backward pass
 run_name: the name of the run's folder
 scalar_value: the number
 sched: the scheduler
@@ -900,11 +896,11 @@ tag_scalar_dict: the numbers, by the name of their line
 text_string: the text, in Markdown
 the_function: the function
 time_unit: "s", "ms" or "us"
-to_erase: the node, which nothing may use any more
-top_level_events_only: leave out what others called
+to_erase: the node, which must have no users
+top_level_events_only: leave out events inside other events
 use_python_export: accepted and ignored
 use_strict_trace: accepted and ignored
-value.check, x.check: the tensor to look at
+value.check, x.check: the tensor to check
 value.fill_: the number
 var.forward: the variance
 verbose.add_graph: print the graph
@@ -919,35 +915,33 @@ mode.hash_tensor: 0 combines the bits by exclusive or
 mode.RNNBase: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU"
 mode.ReduceLROnPlateau: "min" or "max": whether the quantity is to fall or to rise
 end.lerp, end.lerp_: the values where the weight is 1
-end.range: where it ends; included
+end.range: the end; included
 start.logspace, end.logspace: the first and the last exponent; both are included
-weight.lerp, weight.lerp_: how far to go from `input` to `end`, 0 to 1
+weight.lerp, weight.lerp_: the position between `input` and `end`, from 0 to 1
 weight.huber_loss, weight.l1_loss, weight.mse_loss: a factor for each element
 weight.MultiLabelSoftMarginLoss, weight.multilabel_soft_margin_loss, weight.NLLLoss2d: a factor for each class
 weight.embedding, weight.embedding_bag: a matrix with a vector in each row
 p.geometric_, p.geometric: the probability of success
-p.renorm_, p.renorm: which norm
-p.cond: which norm; None is the 2-norm
+p.cond: the order of the norm; None is the 2-norm
 p.kl_divergence: the distribution that is averaged over
 q.kl_divergence: the distribution to compare with
-k.rot90: how many right angles
-k.LocalResponseNorm, k.CrossMapLRN2d, k.local_response_norm: what is added to the sum of squares
+k.rot90: the number of right angles
+k.LocalResponseNorm, k.CrossMapLRN2d, k.local_response_norm: the number added to the sum of squares
 key.scaled_dot_product_attention: the keys, (..., S, E)
 value.scaled_dot_product_attention, value.multi_head_attention_forward: the values, (..., S, E_v)
 n.matrix_power: the exponent; a negative one inverts
-n.randperm: how many numbers, from 0 on
+n.randperm: the number of integers, from 0 on
 n.fftfreq, n.rfftfreq: the length of the signal
-n.polygamma, n.polygamma_: which derivative of the digamma function
 n.chebyshev_polynomial_t, n.chebyshev_polynomial_u, n.chebyshev_polynomial_v, n.chebyshev_polynomial_w, n.hermite_polynomial_h, n.hermite_polynomial_he, n.laguerre_polynomial_l, n.legendre_polynomial_p: the degree
 n.shifted_chebyshev_polynomial_t, n.shifted_chebyshev_polynomial_u, n.shifted_chebyshev_polynomial_v, n.shifted_chebyshev_polynomial_w: the degree
 size.unfold: the length of a window
 tensor.register_buffer: the tensor, or None
 tensor.dot: the second vector
-tensor.resize_as: whose size to take
+tensor.resize_as: the tensor whose size to take
 tensor.is_set_to, tensor.map_: the tensor to compare with, or the second argument of the function
 values.heaviside, values.heaviside_: the result where the input is 0
 values.ParameterList: the parameters
-value.addcdiv, value.addcdiv_, value.addcmul, value.addcmul_: the factor of what is added
+value.addcdiv, value.addcdiv_, value.addcmul, value.addcmul_: the factor of the added term
 w_hh: the weight of the state, (gates * hidden_size, hidden_size)
 w_ih: the weight of the input, (gates * hidden_size, input_size)
 """
@@ -960,7 +954,7 @@ def meaning(function: str, argument: str) -> str | None:
     """The meaning of a function's argument.
 
     >>> meaning("topk", "k"), meaning("sum", "keepdim")
-    ('how many', 'keep a reduced dimension with size 1')
+    ('the number of elements', 'keep a reduced dimension with size 1')
     """
     if not _meanings:
         lines = [line.partition(": ") for line in _TABLE.strip().splitlines()]
@@ -970,8 +964,7 @@ def meaning(function: str, argument: str) -> str | None:
 
 
 def explain(names: Mapping[str, Any]) -> None:
-    """Complete the docstrings of the public functions, classes and their methods in a module, or of the methods of a class. What a module takes
-    from another one is explained there."""
+    """Complete the docstrings of the public functions and classes (and their methods) that a module defines, or of the methods of a class."""
     home = names.get("__name__", "")
     for name, value in list(names.items()):
         function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
@@ -997,7 +990,7 @@ def explain(names: Mapping[str, Any]) -> None:
 def explained(
     function: Any, name: str, out: bool = False, in_place: str | None = None, elementwise: bool = False
 ) -> str | None:
-    """The docstring of a function or class, completed by what it does not explain itself: arguments (`out=` if `out`) and return value.
+    """The docstring of a function or class, with the missing sections on its arguments (`out=` if `out`) and its return value.
     `in_place` is the docstring of an in-place form.
 
     >>> def is_small(input, keepdim=False) -> bool:

@@ -38,7 +38,7 @@ def argument_names(declared: Any) -> tuple[str, ...]:
 
 # ----- A class that is written in several files -----------------------------------------------------------------------
 
-_OF_THE_PART = {
+_NOT_COPIED = {
     "__module__",
     "__qualname__",
     "__doc__",
@@ -53,21 +53,21 @@ _OF_THE_PART = {
 }
 
 
-def take_over(cls: type, *parts: type) -> None:
+def copy_members(cls: type, *parts: type) -> None:
     """Copy the members of these classes into `cls`, under its name, so that it need not inherit from them.
 
     >>> class Speaking:
     ...     def speak(self):
     ...         return "woof"
     >>> class Dog: ...
-    >>> from penlight._common.declared_classes import take_over
-    >>> take_over(Dog, Speaking)
+    >>> from penlight._common.declared_classes import copy_members
+    >>> copy_members(Dog, Speaking)
     >>> Dog().speak(), Dog.speak.__qualname__, Dog.__mro__[1:]
     ('woof', 'Dog.speak', (<class 'object'>,))
     """
     for part in parts:
         for name, value in vars(part).items():
-            if name in _OF_THE_PART:
+            if name in _NOT_COPIED:
                 continue
             for function in (value.fget, value.fset) if isinstance(value, property) else (value,):
                 if isinstance(function, FunctionType):

@@ -48,7 +48,7 @@ def run_instead(function: FunctionType, new: Compiled) -> None:
     function.__defaults__, function.__kwdefaults__ = new.defaults, new.kwdefaults
 
 
-def own_code_of(function: FunctionType) -> Compiled:
+def code_without_handler(function: FunctionType) -> Compiled:
     """The code that a function runs, or would run without a handler."""
     while handler := (function.__kwdefaults__ or {}).get("_handler"):
         function = handler.original
@@ -118,24 +118,24 @@ def pending_of(function: FunctionType) -> Pending | None:
 
 
 class Handler(Protocol):
-    """Called instead of a function; `original` is a copy of the function with its earlier code."""
+    """An object that is called instead of a function; `original` is a copy of the function with its earlier code."""
 
     original: Any
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
 
 
-def handing_over(function: FunctionType, handler: Handler, filename: str) -> Compiled:
+def handler_code(function: FunctionType, handler: Handler, filename: str) -> Compiled:
     """The code that makes a function return `handler(args, kwargs)`."""
-    return Compiled(_handing_over(function.__code__.co_freevars, filename), None, {"_handler": handler})
+    return Compiled(_handler_code(function.__code__.co_freevars, filename), None, {"_handler": handler})
 
 
 @cache
-def _handing_over(free: tuple[str, ...], filename: str) -> CodeType:
-    """The code for `handing_over`. A function's code must have as many free variables as the function, so this code mentions them."""
-    lines = ["def hand_over(*args, _handler, **kwargs):", "    return _handler(args, kwargs)"]
+def _handler_code(free: tuple[str, ...], filename: str) -> CodeType:
+    """The code for `handler_code`. A function's code must have as many free variables as the function, so this code mentions them."""
+    lines = ["def call_handler(*args, _handler, **kwargs):", "    return _handler(args, kwargs)"]
     if free:
-        mentioned = [lines[0], f"    if False: ({', '.join(free)},)", lines[1], "return hand_over"]
+        mentioned = [lines[0], f"    if False: ({', '.join(free)},)", lines[1], "return call_handler"]
         lines = [f"def enclosing({', '.join(free)}):", *("    " + line for line in mentioned)]
         filename = f"{filename[:-1]} {' '.join(free)}>"
     return compile_function("\n".join(lines) + "\n", filename, *(None for _ in free))

@@ -50,7 +50,7 @@ class TableFinder:
         own = name.removeprefix("penlight.")
         if own == name or own not in _compat_table.TABLE:
             return None
-        return ModuleSpec(name, cls(), is_package=_compat_table.has_parts(own))  # type: ignore[arg-type]
+        return ModuleSpec(name, cls(), is_package=_compat_table.has_submodules(own))  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _Module(spec.name) if spec.name in _files else _compat_table.new(spec.name)

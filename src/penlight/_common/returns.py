@@ -1,8 +1,8 @@
-"""What functions return, and of which shape: `help` says it from here, where a docstring has no section `Returns:` of its own.
+"""The results of functions and their shapes: `help` lists them from here if a docstring has no section `Returns:`.
 
-A line of the table is names, and what these functions return. Where functions of one name differ, `part.name` is that of the function in a
-module with this part in its path. What an annotation says by itself (None, bool, Self, ...) needs no line, nor do in-place forms and
-elementwise ops. Modules have a section `Shape:` instead, which says what they make of an input.
+A line of the table has names of functions and their result. If functions of the same name differ, `part.name` is the function in a module
+with this part in its path. Functions need no line if their annotation suffices (None, bool, Self, ...), nor do in-place forms and
+elementwise ops. Modules have a section `Shape:` instead, with the shapes of input and output.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ scaled_modified_bessel_k0, scaled_modified_bessel_k1, entr, erfcx, i0e, i1, i1e,
 sigmoid, tanh, celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leaky_relu, logsigmoid, mish, prelu, relu, relu6, rrelu, selu, silu, softplus, softshrink, softsign, tanhshrink, threshold: a tensor of the input's shape
 softmax, softmin, log_softmax, gumbel_softmax, normalize, batch_norm, instance_norm, layer_norm, group_norm, rms_norm, local_response_norm: a tensor of the input's shape
 alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout, feature_dropout, bernoulli, poisson: a tensor of the input's shape
-native_dropout: a pair of the input's shape: the result, and a bool mask of what was kept
+native_dropout: a pair of the input's shape: the result, and a bool mask of the elements kept
 native_batch_norm, native_group_norm, native_layer_norm: a tuple: the result of the input's shape, and the means and reciprocal deviations, one for each group that was normalised
 cumprod, cumsum, logcumsumexp, flip, fliplr, flipud, roll, tril, triu, msort, renorm, channel_shuffle, native_channel_shuffle, fftshift, ifftshift: a tensor of the input's shape
 inv, inverse, matrix_exp, matrix_power, cholesky, cholesky_inverse: matrices of the input's shape
@@ -48,13 +48,11 @@ tril_matrix_to_vec: (..., n (n + 1) / 2) for (..., n, n)
 vec_to_tril_matrix: (..., n, n) for (..., n (n + 1) / 2)
 conv1d_input, conv2d_input, conv3d_input: the gradient of the input, of shape `input_size`
 conv1d_weight, conv2d_weight, conv3d_weight: the gradient of the weight, of shape `weight_size`
-custom_bwd, custom_fwd: the decorated function
 custom_op: a `CustomOpDef`, or a decorator
 register_fake: the function, or a decorator
-create_selective_checkpoint_contexts: two context managers: of the forward, and of the forward that runs again
 export: the function
 from_dlpack: a tensor that shares memory with it
-get_analytical_jacobian: a tuple: the Jacobian of each input, whether two runs agree, whether sizes are right, whether dtypes are
+get_analytical_jacobian: a tuple: the Jacobian of each input, and whether two runs agree, the sizes are right, and the dtypes are right
 get_numerical_jacobian: a matrix for each input
 get_default_load_endianness: a `LoadEndianness`, or None
 get_default_mmap_options: the flags
@@ -67,7 +65,7 @@ masked.logaddexp: a tensor of the shape that the operands broadcast to
 symbolic_trace: a `GraphModule`
 summary.scalar, histogram_raw, summary.image, summary.audio, summary.text, pr_curve, summary.histogram: a record, for `FileWriter.add_summary`
 unserializable_hook: the hook
-wrap: what was given
+wrap: the argument
 is_inference_mode_enabled: True or False
 dataset.cumsum: a list of the running totals
 profiler_util.add: itself
@@ -81,7 +79,7 @@ gru_cell, rnn_relu_cell, rnn_tanh_cell: the next state, (N, hidden_size)
 lstm_cell: a tuple of the next hidden state and the next cell state, each (N, hidden_size)
 topk: a named tuple (values, indices), each of the input's shape with size `k` along `dim`
 argsort: indices as int64, of the input's shape
-unique, unique_consecutive: the distinct values, and if asked for the inverse indices and the counts, as a tuple
+unique, unique_consecutive: the distinct values; if requested, a tuple with the inverse indices and the counts
 bincount: a vector with one count for each integer from 0 to the largest
 histc: a vector of `bins` counts
 histogram: a named tuple (hist, bin_edges)
@@ -91,7 +89,7 @@ corrcoef, cov: a square matrix with a row for each variable
 cdist: distances, (..., P, R) for inputs (..., P, M) and (..., R, M)
 pdist: a vector of N (N - 1) / 2 distances
 dist: a scalar
-pairwise_distance, cosine_similarity: the shape that the inputs broadcast to, without the dimension that is compared
+pairwise_distance, cosine_similarity: the shape that the inputs broadcast to, without the compared dimension
 trapezoid, trapz: the input's shape without `dim`
 cumulative_trapezoid: the input's shape with one less along `dim`
 diff: the input's shape with `n` less along `dim`
@@ -102,12 +100,12 @@ arange, range, linspace, logspace, randperm: a vector
 bartlett, blackman, cosine, exponential, gaussian, general_cosine, general_hamming, hamming, hann, kaiser, nuttall: a vector of `M` values
 bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window: a vector of `window_length` values
 fftfreq, rfftfreq: a vector of frequencies
-empty, empty_permuted, full, ones, zeros, rand, randn, randint, empty_strided, new_empty, new_empty_strided, new_full, new_ones, new_zeros: a tensor of the size asked for
+empty, empty_permuted, full, ones, zeros, rand, randn, randint, empty_strided, new_empty, new_empty_strided, new_full, new_ones, new_zeros: a tensor of the requested size
 empty_like, full_like, ones_like, zeros_like, rand_like, randn_like, randint_like: a tensor of the input's shape
 normal: a tensor of the shape of the mean or of the deviation, or of `size`
-make_tensor: a tensor of the shape asked for
+make_tensor: a tensor of the requested shape
 eye: a matrix with ones on the diagonal
-tensor, as_tensor, asarray, new_tensor, new, from_numpy, frombuffer, from_dlpack, scalar_tensor: a tensor with these values
+tensor, as_tensor, asarray, new_tensor, new, from_numpy, frombuffer, scalar_tensor: a tensor with these values
 from_file: a vector over the memory of the file
 tril_indices, triu_indices: a matrix of two rows: the rows and the columns of the elements
 vander: a matrix with a row of powers for each element
@@ -115,8 +113,8 @@ one_hot: int64 of the input's shape with one more dimension, of `num_classes`
 multinomial: indices as int64: `num_samples` for each row
 combinations, cartesian_prod: a matrix with one combination in each row
 meshgrid: one tensor for each input, all of the shape of the grid
-block_diag: a matrix with the given ones along its diagonal
-cat, concat, concatenate: a tensor that is as long along `dim` as all of them together
+block_diag: a matrix with the given matrices along its diagonal
+cat, concat, concatenate: a tensor whose size along `dim` is the sum of theirs
 stack: a tensor with one more dimension, `dim`, of the number of tensors
 hstack, vstack, dstack, column_stack, row_stack: one tensor
 chunk, split, split_with_sizes, tensor_split, hsplit, vsplit, dsplit, unsafe_chunk, unsafe_split, unsafe_split_with_sizes: a tuple of views, the parts along `dim`
@@ -132,7 +130,7 @@ view_as_complex: a view without the last dimension
 real, imag: a view of the parts of complex numbers
 conj: a tensor of the input's shape
 slice_inverse, slice_scatter, select_scatter, diagonal_scatter, as_strided_scatter: a copy of the input with `src` written into a part of it
-alias_copy, as_strided_copy, diagonal_copy, expand_copy, permute_copy, select_copy, slice_copy, squeeze_copy, t_copy, transpose_copy, unfold_copy, unsqueeze_copy, view_as_complex_copy, view_as_real_copy, view_copy, narrow_copy: what the function without `_copy` gives, as a copy
+alias_copy, as_strided_copy, diagonal_copy, expand_copy, permute_copy, select_copy, slice_copy, squeeze_copy, t_copy, transpose_copy, unfold_copy, unsqueeze_copy, view_as_complex_copy, view_as_real_copy, view_copy, narrow_copy: the result of the function without `_copy`, as a copy
 clone, detach_copy: a copy of the input's shape
 detach: a view outside of the graph, on the same memory
 contiguous, pin_memory, resolve_conj, resolve_neg, dequantize: the tensor itself if it is so already, else a copy
@@ -157,7 +155,7 @@ argwhere: a matrix with the indices of one element in each row
 segment_reduce: the input's shape, with the number of segments along `axis`
 unravel_index: a tuple with one tensor for each dimension
 index_add, index_copy, index_fill, index_put, index_reduce, put, masked_fill, masked_scatter, scatter, scatter_add, scatter_reduce: a copy of the input, with the values written
-sum_to_size: a tensor of the size asked for
+sum_to_size: a tensor of the requested size
 embedding: the shape of the indices with one more dimension: the vector of each
 embedding_bag: (bags, embedding_dim)
 top_level.embedding_bag: a tuple: the bags, (bags, embedding_dim), the bag of each index, the sizes of the bags, and the indices of the largest elements
@@ -200,7 +198,7 @@ geqrf: a named tuple (a, tau)
 svd: a named tuple of three, with the singular values (..., k), k the smaller of both sizes
 svdvals: (..., k), k the smaller of both sizes
 eig, eigh, symeig: a named tuple of eigenvalues (..., n) and eigenvectors (..., n, n)
-legacy.eig, legacy.lstsq, legacy.matrix_rank, legacy.solve, legacy.symeig: nothing: it was removed from PyTorch, and raises
+legacy.eig, legacy.lstsq, legacy.matrix_rank, legacy.solve, legacy.symeig: nothing: raises an error, as PyTorch, which has removed it
 eigvals, eigvalsh: (..., n)
 svd_lowrank, pca_lowrank: a tuple (U, S, V) of shapes (..., m, q), (..., q) and (..., n, q)
 lobpcg: a pair: the eigenvalues (..., k), and their vectors (..., m, k) for A (..., m, m)
@@ -214,11 +212,11 @@ conv1d, conv_tbc: (N, C_out, L_out) or, without a batch, (C_out, L_out); `conv_t
 conv2d: (N, C_out, H_out, W_out) or, without a batch, (C_out, H_out, W_out), H_out = (H + 2 padding - dilation (kernel - 1) - 1) // stride + 1
 conv3d: (N, C_out, D_out, H_out, W_out), each (n + 2 padding - dilation (kernel - 1) - 1) // stride + 1
 conv_transpose1d, conv_transpose2d, conv_transpose3d: (N, C_out, ...), each size (n - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1
-convolution: what the convolution of that number of dimensions gives
+convolution: the result of the convolution with that number of dimensions
 avg_pool1d, avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d, lp_pool3d: the input's shape, whose last dimensions are the number of windows
 max_pool1d, max_pool2d, max_pool3d, fractional_max_pool2d, fractional_max_pool3d: the input's shape, whose last dimensions are the number of windows; with `return_indices` a pair with the indices
 top_level.max_pool1d, top_level.max_pool2d, top_level.max_pool3d: the input's shape, whose last dimensions are the number of windows
-max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices, fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices: a pair: the largest of each window, and where it stands, an int64 index into the plane
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices, fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices: a pair: the largest element of each window, and its position, an int64 index into the plane
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d: the input's shape with `output_size` as its last dimensions
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d: the input's shape with `output_size` as its last dimensions; with `return_indices` a pair with the indices
 adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices: a pair: the values, and their int64 indices into the plane
@@ -241,7 +239,7 @@ to, to_dense: the tensor itself if nothing has to change, else a copy
 type: without an argument the name of the type; else the tensor in that type
 as_subclass: the same memory as a tensor of that class
 cpu: the tensor itself
-cuda, ipu, mtia, xpu: nothing: there is no such device here, and it raises
+cuda, ipu, mtia, xpu: nothing: raises an error, since there is no such device
 item: a Python number
 tolist: a Python number or nested lists
 numpy: an array on the same memory
@@ -260,7 +258,7 @@ to_padded_tensor: a dense tensor
 ccol_indices, col_indices, crow_indices, row_indices: a vector of int64
 sparse_mask, to_sparse, to_sparse_bsc, to_sparse_bsr, to_sparse_coo, to_sparse_csc, to_sparse_csr: a sparse tensor
 sparse_compressed_tensor, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor: a sparse tensor
-to_mkldnn, int_repr, q_per_channel_axis, q_per_channel_scales, q_per_channel_zero_points, q_scale, q_zero_point, qscheme, region_activation_memory_budget: nothing: there are no such tensors here, and it raises
+to_mkldnn, int_repr, q_per_channel_axis, q_per_channel_scales, q_per_channel_zero_points, q_scale, q_zero_point, qscheme, region_activation_memory_budget: nothing: raises an error, since it is not available
 module_load: the tensor to put into the module
 get_autocast_cpu_dtype, get_autocast_dtype, get_autocast_gpu_dtype, get_default_dtype, promote_types, result_type: a dtype
 get_default_device: a device
@@ -281,17 +279,17 @@ hessian, jacobian: a tensor, or nested tuples where there are several inputs or 
 hvp, vhp, jvp, vjp: a pair: the outputs, and the product
 vmap, functionalize: a function that takes the same arguments
 stack_module_state: two dicts, parameters and buffers, each stacked
-functional_call: what the module returns
+functional_call: the result of the module
 debug_unwrap: the tensor without the levels of transforms
 get_gradient_edge: a `GradientEdge`: a node, and which of its outputs
 allow_mutation_on_saved_tensors, disable_saved_tensors_hooks, cached, swap_in_optimizer_params_and_state, set_checkpoint_debug_enabled, set_checkpoint_early_stop: a context manager
-noop_context_fn, create_selective_checkpoint_contexts: two context managers, for the forward pass and for its repetition
-checkpoint, checkpoint_sequential: what the function returns
+noop_context_fn, create_selective_checkpoint_contexts: two context managers, for the forward pass and for its recomputation
+checkpoint, checkpoint_sequential: the result of the function
 detach_variable: a tuple of detached copies
 get_device_states: two empty lists: there is one device
-custom_fwd, custom_bwd, profile_hook_step, register_kl: the function, decorated
-apply: what `forward` returns
-forward: what the module or function computes
+custom_fwd, custom_bwd, profile_hook_step, register_kl: the decorated function
+apply: the result of `forward`
+forward: the result of the module or function
 backward: a gradient for each input of forward, or None
 Tensor.backward: None
 setup_context: None
@@ -303,8 +301,8 @@ register_parametrization, remove_parametrizations, remove_spectral_norm, remove_
 init.orthogonal: the tensor itself
 random_structured, random_unstructured, custom_from_mask, identity, l1_unstructured, ln_structured, remove: the module itself
 convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format, transfer_parametrizations_and_params: the module itself
-skip_init: the module, its parameters not yet set
-fuse_conv_bn_eval, fuse_linear_bn_eval: a new module that does what both did
+skip_init: the module, with uninitialised parameters
+fuse_conv_bn_eval, fuse_linear_bn_eval: a new module that replaces both
 fuse_conv_bn_weights, fuse_linear_bn_weights: a pair of parameters, weight and bias
 clip_grad_norm, clip_grad_norm_, get_total_norm: the norm of all gradients together, before clipping: a scalar
 norm_except_dim: the norms, of size 1 in all dimensions but one
@@ -327,7 +325,7 @@ enumerate_support: the values along the first dimension, then the shape of the b
 distributions.expand: a distribution of the new batch shape
 draw, fold_modules: a `Drawing`
 inspect.fold: a `Drawing`
-svg, html, dot: the text of the file
+svg, html, inspect.dot: the text of the file
 png, pdf: the bytes of the file
 layout: the positions of the boxes and edges
 extra_repr: a string
@@ -344,7 +342,7 @@ keys: the keys
 get, setdefault, pop: the value
 popitem: a pair of a key and a value
 copy, fromkeys: a new dict
-step: what the closure returned, or None
+step: the result of the closure, or None
 get_last_lr, get_lr: a list with the rate of each group of parameters
 """
 
@@ -408,13 +406,13 @@ DataParallel, Sequential: those of the module inside; of a Sequential, from thos
 
 _BY_ANNOTATION = {
     "None": "None",
-    "NoReturn": "nothing: it raises",
+    "NoReturn": "nothing: raises an error",
     "bool": "True or False",
     "int": "an integer",
     "Self": "itself",
     "Work | None": "with `async_op` a `Work`, otherwise None",
     "_M": "the module itself",
-    "RemovableHandle": "a handle, whose `remove()` takes the hook away again",
+    "RemovableHandle": "a handle whose `remove()` removes the hook",
     "Iterator[None]": "a context manager",
 }
 _SAME = "a tensor of the input's shape"
@@ -432,7 +430,7 @@ def _read(table: str, into: dict[str, str]) -> None:
 def result(
     path: str, name: str, annotation: object, elementwise: bool = False, names: Iterable[str] = ()
 ) -> str | None:
-    """What a function returns: `path` is where it is defined, `names` are those of its arguments.
+    """The result of a function, in words. `path` is the module that defines it, `names` are the names of its arguments.
 
     >>> result("penlight.ops", "mm", "Tensor")
     'a matrix (n, p) for (n, m) and (m, p)'
@@ -451,7 +449,7 @@ def result(
 
 
 def shape(name: str) -> str | None:
-    """What a module makes of the shape of its input.
+    """The shapes of a module's input and output, in words.
 
     >>> shape("Linear")
     '(..., in_features) to (..., out_features)'

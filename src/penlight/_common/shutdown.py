@@ -82,5 +82,5 @@ def _referenced_tensors(modules: dict[str, ModuleType]) -> list[Any]:
 
 
 @atexit.register
-def _work_on() -> None:
+def _prepare() -> None:
     sys.meta_path = [*sys.meta_path, _Finders()]  # a new list, to which nothing else refers

@@ -1,7 +1,7 @@
-"""How functions and methods of PyTorch 2.13.0 may be called. Written by tools/torch_signatures.py.
+"""The signatures of functions and methods of PyTorch 2.13.0. Written by tools/torch_signatures.py.
 
-A line for each signature: the functions that have it, and its forms, between bars. `?` is what may be None, `#` a tensor for which
-a number may stand, `ints1` integers for which one may stand; `-` is without arguments, `~` stands for forms that are out of date.
+A line for each signature: the functions that have it, and its forms, separated by bars. `?` marks parameters that may be None, `#` tensors
+that may be numbers, `ints1` lists of ints that may be one int; `-` is the form without arguments, `~` a deprecated form.
 """
 
 FORMS = """

@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 
 def _cell(file: str) -> tuple[str, str] | None:
-    """IPython's name for the file it made of a cell, as in its tracebacks: `("Cell", "In[3]")`."""
+    """IPython's name for the file of a notebook cell, as in its tracebacks: `("Cell", "In[3]")`."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return None if shell is None else shell.compile.format_code_name(file)
 
@@ -56,9 +56,9 @@ def user_frame() -> FrameType | None:
 
 
 def user_line(skip: int = 1) -> Line | None:
-    """The innermost line that is not Penlight's own, as the first `skip` callers are known to be."""
+    """The innermost line that is not Penlight's own; the first `skip` callers are Penlight's."""
     frame = sys._getframe(skip).f_back
-    while frame is not None:  # `user_frame` and `line_of` inlined: `watch` needs it at each op
+    while frame is not None:  # `user_frame` and `line_of`, inlined because `watch` calls this at each op
         code = frame.f_code
         if not is_ours(code.co_filename):
             known = _lines.get((id(code), frame.f_lasti))
@@ -67,8 +67,8 @@ def user_line(skip: int = 1) -> Line | None:
     return None
 
 
-# Frames between a program and the function it calls: see function_code.py and _takeover.py.
-_BETWEEN = {"_first_call", "__call__", "hand_over", "handle", "__torch_function__"}
+# Frames between a program and the function that it calls: see function_code.py and _torch_function.py.
+_BETWEEN = {"_first_call", "__call__", "call_handler", "handle", "__torch_function__"}
 
 
 def entered() -> str:

@@ -1,10 +1,9 @@
-"""Parts of PyTorch that a NumPy library does not have: importable, and refused when they are used.
+"""Parts of PyTorch that Penlight does not have: they can be imported, and are refused when they are used.
 
 # Note [Refused, not missing]
-Programs import names that they use only on a cluster or a GPU, subclass them, and write them into annotations. So a name
-that PyTorch has is there: a function that raises when it is called, a class that raises when it is made. Names that
-PyTorch has not are missing as usual, so that `hasattr` and `try: import` answer as they do there. `names.txt` lists what
-PyTorch has; `tools/refused_names.py` writes it.
+Programs import names that they use only on a cluster or a GPU, subclass them, and write them into annotations. So every name that
+PyTorch has exists: a function raises an error when it is called, a class when an instance is made. Names that PyTorch does not have are
+missing, so that `hasattr` and `try: import` behave as with PyTorch. `names.txt` lists PyTorch's names; `tools/refused_names.py` writes it.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from penlight._common.torch_names import NAMES
 
 
 class NotAvailable(AttributeError, NotImplementedError):
-    """A name that PyTorch has and Penlight has not. `hasattr` says False; the message says what to do."""
+    """Raised for a name that PyTorch has and Penlight does not. `hasattr` returns False; the message says what to do."""
 
 
 def missing(module: str, name: str) -> AttributeError:
-    """The error for a name that is not in a module: whether PyTorch has it, and what to do then."""
+    """The error for a name that a module does not have; if PyTorch has it, with advice."""
     module = module.replace("penlight", "torch")
     words = f"module '{module}' has no attribute '{name}'"
     if name in submodules(module):
-        return NotAvailable(f"{words}: PyTorch has a module of that name, Penlight has not. {_nearest(module, name)}")
+        return NotAvailable(f"{words}: PyTorch has a module of that name, Penlight does not. {_nearest(module, name)}")
     if name not in NAMES.get(module, "").split() and name not in NAMES.get(f"{module} (machinery)", "").split():
         return AttributeError(words)
     hints = {
@@ -39,13 +38,13 @@ def missing(module: str, name: str) -> AttributeError:
         "nested_": "Its nested tensors are those of torch.nested.nested_tensor(..., layout=torch.jagged)",
     }
     hint = next(
-        (text for start, text in hints.items() if name.startswith(start)), "Compose it of functions that are here"
+        (text for start, text in hints.items() if name.startswith(start)), "Compose it of functions that Penlight has"
     )
-    return NotAvailable(f"{words}: PyTorch has it, Penlight has not. {hint}")
+    return NotAvailable(f"{words}: PyTorch has it, Penlight does not. {hint}")
 
 
 def submodules(module: str) -> list[str]:
-    """The public modules that PyTorch has right below one of its."""
+    """The public submodules of one of PyTorch's modules."""
     if not _modules:
         lines = [line.partition(":") for line in files(__name__).joinpath("modules.txt").read_text().splitlines()]
         _modules.update({above: names.split() for above, _, names in lines})  # at once, for other threads
@@ -53,20 +52,20 @@ def submodules(module: str) -> list[str]:
 
 
 def _nearest(module: str, name: str) -> str:
-    """What to do without a module of PyTorch's."""
+    """Advice for a missing module."""
     full = f"{module}.{name}"
-    return next((hint for part, hint in _HINTS.items() if part in full), "Compose it of what is here")
+    return next((hint for part, hint in _HINTS.items() if part in full), "Compose it of functions that Penlight has")
 
 
 _modules: dict[str, list[str]] = {}
-# By what the name of a module contains.
+# Advice by part of the module's name.
 _HINTS = {
     "quant": "It has no quantised arithmetic",
     "torch.nn.qat": "It has no quantised arithmetic",
     "intrinsic": "It has no quantised arithmetic",
     "torch.distributed": "It has collectives and DistributedDataParallel",
     "torch.nn.parallel": "It has DistributedDataParallel",
-    "torch.fx": "It has torch.fx.symbolic_trace and the graphs that it gives, without passes over them",
+    "torch.fx": "It has torch.fx.symbolic_trace and its graphs, without passes over them",
     "torch.jit": "It does not trace programs: they run as they are written",
     "torch.export": "It does not trace programs: they run as they are written",
     "torch.onnx": "Use PyTorch itself to export a model",
@@ -81,19 +80,19 @@ _HINTS = {
 
 
 def message(name: str, why: str) -> str:
-    """The words of a refusal: what is refused, why, and the nearest way."""
+    """The error message for a refused name; `why` includes advice."""
     return f"torch.{name} is not available: {why}"
 
 
 def _described(name: str, why: str, error: type[Exception] = NotImplementedError) -> str:
-    """The docstring of what is refused. Its example is the error, by the first words."""
+    """The docstring of a refused name; its example shows the first words of the error."""
     words = f"torch.{name} is not available" if error is NotImplementedError else why.partition(". ")[0]
     lines = (f">>> torch.{name}()", "Traceback (most recent call last):", "    ...", f"{error.__name__}: {words}...")
     return documented(f"Refused: {why}", *lines)
 
 
 def refused_function(name: str, why: str, error: type[Exception] = NotImplementedError) -> Callable[..., Any]:
-    """A function that raises when it is called. With an error of PyTorch's, `why` begins with PyTorch's words."""
+    """A function that raises an error when it is called. For an error class of PyTorch's, `why` begins with PyTorch's words."""
     words = message(name, why) if error is NotImplementedError else why
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -107,7 +106,7 @@ def refused_function(name: str, why: str, error: type[Exception] = NotImplemente
 
 
 class RefusedType(type):
-    """The class of refused classes: making an instance raises, also of a subclass."""
+    """The metaclass of refused classes: making an instance of them or of a subclass raises an error."""
 
     _refusal: str
 
@@ -121,7 +120,7 @@ class RefusedType(type):
 
 
 class Member:
-    """A member of a refused enumeration. It can be named, compared and passed on."""
+    """A member of a refused enumeration. It can be named, compared and passed as an argument."""
 
     def __init__(self, owner: str, name: str) -> None:
         self._owner, self.name, self.value = owner, name, name
@@ -131,7 +130,7 @@ class Member:
 
 
 def refused_class(name: str, why: str, members: Iterable[str] = ()) -> type:
-    """A class that can be named and subclassed; making an instance raises."""
+    """A class that can be named and subclassed; making an instance raises an error."""
     where, _, own = name.rpartition(".")
     body: dict[str, Any] = {
         "__module__": f"penlight.{where}".removesuffix("."),
@@ -149,7 +148,7 @@ _names: dict[str, dict[str, str]] = {}
 
 
 def names_of(module: str) -> dict[str, str]:
-    """What PyTorch has in a module of it: its kind for each name, `f` or `c` with the members of an enumeration."""
+    """The names in one of PyTorch's modules, and their kinds: `f`, or `c` followed by the members of an enumeration."""
     if not _names:
         lines = [line.partition(":") for line in files(__name__).joinpath("names.txt").read_text().splitlines()]
         words = {name: [word.partition("!") for word in rest.split()] for name, _, rest in lines}
@@ -163,7 +162,7 @@ def names_of(module: str) -> dict[str, str]:
 
 
 def modules_under(root: str) -> list[str]:
-    """The modules that PyTorch has below one of its; those between come before those inside them."""
+    """The modules below one of PyTorch's modules, each after its parent."""
     names_of(root)
     found: dict[str, None] = {}
     for name in _names:
@@ -173,8 +172,8 @@ def modules_under(root: str) -> list[str]:
     return list(found)
 
 
-# Questions that have an answer here: functions in refused modules, and what they return.
-_ANSWERED = {
+# Functions in refused modules that can be called, and their results.
+_CONSTANT = {
     "_subclasses.fake_tensor.is_fake": False,
     "distributed.autograd.is_available": False,
     "distributed.rpc.is_available": False,
@@ -185,12 +184,12 @@ _ANSWERED = {
 
 
 def stand_in(module: str, name: str, why: str) -> Any:
-    """The refusing function or class for a name of PyTorch's module; AttributeError if PyTorch has no such name."""
-    if f"{module}.{name}" in _ANSWERED:
-        value = _ANSWERED[f"{module}.{name}"]
+    """The refused function or class for a name of PyTorch's module; AttributeError if PyTorch has no such name."""
+    if f"{module}.{name}" in _CONSTANT:
+        value = _CONSTANT[f"{module}.{name}"]
 
         def answer(*args: Any, **kwargs: Any) -> Any:
-            """Always the same: this part of PyTorch is not here."""
+            """Always the same: Penlight does not have this part of PyTorch."""
             return value
 
         answer.__name__ = answer.__qualname__ = name
@@ -212,12 +211,12 @@ def refuse(
         module: the name of the module.
         why: why its names are refused.
         instead: what to use instead.
-        provided: for submodules, the modules of ours that have some of their names.
-        files: submodules that are files of ours.
+        provided: by submodule, the modules of the package that have some of its names.
+        files: submodules that are files of the package.
     """
     own = module.removeprefix("penlight.")
     reason = f"{why} {instead}"
-    sys.modules[module].__dict__.setdefault("__path__", [])  # so that `import torch.fx.proxy` looks below
+    sys.modules[module].__dict__.setdefault("__path__", [])  # makes `import torch.fx.proxy` search for submodules
     for name in modules_under(own):
         full, below = f"penlight.{name}", name.removeprefix(f"{own}.")
         if full not in sys.modules and below not in files:
@@ -237,7 +236,7 @@ def refuse(
 
 
 class _Submodule(ModuleType):
-    """A module of PyTorch's that has no file here."""
+    """One of PyTorch's modules, without a file in the package."""
 
     def __init__(self, name: str, why: str, provided: Sequence[str] = ()) -> None:
         super().__init__(name, f"Refused: {why}")

@@ -1,10 +1,10 @@
-"""Programs written for PyTorch, run without it: `import torch` gives Penlight, for one process.
+"""Running programs written for PyTorch without it: `import torch` imports Penlight, in one process.
 
 # Note [The name torch]
-A finder at the head of `sys.meta_path` answers for `torch` and every name below it with the module of Penlight that has
-the same name, the same object: `torch.nn is penlight.nn`. Nothing outside of the process changes. A process that is
-started from it gets the finder too: a forked one has it; with the other start methods `multiprocessing` sends
-preparation data, and one of its items installs the finder by being unpickled.
+A finder at the head of `sys.meta_path` resolves `torch` and every name below it to Penlight's module of the same name. It is the same
+object: `torch.nn is penlight.nn`. Nothing outside of the process changes. Processes that `multiprocessing` starts get the finder too: a
+forked process inherits it; for the other start methods, the preparation data that `multiprocessing` sends contain an object that installs
+the finder when it is unpickled.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .._takeover import wake
+from .._torch_function import activate
 from ..version import __version__
 from . import class_names
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
 
-# Modules that have another name here.
-_ELSEWHERE = {
+# Modules with another name in Penlight.
+_OTHER_NAMES = {
     "_tensor": "tensor",
     "_jit_internal": "jit",
     "_tensor_str": "tensor.printing",
@@ -37,8 +37,8 @@ _ELSEWHERE = {
     "_functorch.vmap": "func.mapping",
 }
 
-# Modules of Penlight that PyTorch has not: `import torch.kernels` must fail.
-_OURS = {
+# Modules that PyTorch does not have: `import torch.kernels` must fail.
+_NOT_IN_TORCH = {
     "kernels",
     "_run",
     "_cli",
@@ -52,17 +52,17 @@ _OURS = {
     "safetensors",
 }
 
-# Packages that PyTorch installs beside itself.
-_BESIDE = {"functorch": "penlight._functorch_package"}
+# Other packages that PyTorch installs.
+_OTHER_PACKAGES = {"functorch": "penlight._functorch_package"}
 
-# Packages that are built on PyTorch's C++ and cannot work with Penlight. Of the first two much is in Python: where they are installed
-# they are loaded, and what they have in C++ raises an error of theirs.
-_PARTLY = {
+# Packages that are built on PyTorch's C++ and cannot work with Penlight. The first two are written in Python in large part: if they are
+# installed they are loaded, and their C++ functions raise their own errors.
+_PARTLY_PYTHON = {
     "torchvision": "Read images with Pillow or NumPy, and write transforms as functions on tensors",
     "torchaudio": "Read sound with scipy.io.wavfile or soundfile",
 }
-_NATIVE = {
-    **_PARTLY,
+_NEED_PYTORCH = {
+    **_PARTLY_PYTHON,
     "torchtext": "Read texts with plain Python",
     "torchcodec": "Read videos with imageio",
     "torchao": "Use float32, or float16 by module.half()",
@@ -70,14 +70,14 @@ _NATIVE = {
 }
 
 
-def _ours(name: str) -> str:
-    """Penlight's name for a module of PyTorch's."""
+def _penlight_name(name: str) -> str:
+    """Penlight's name for one of PyTorch's modules."""
     below = name.removeprefix("torch").removeprefix(".")
-    return f"penlight.{_ELSEWHERE.get(below, below)}".removesuffix(".")
+    return f"penlight.{_OTHER_NAMES.get(below, below)}".removesuffix(".")
 
 
 class _Alias(Loader):
-    """Loads a module that is there already, under another name."""
+    """Loads an existing module under another name."""
 
     def __init__(self, module: ModuleType) -> None:
         self.module, self.spec = module, module.__spec__
@@ -86,46 +86,46 @@ class _Alias(Loader):
         return self.module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self.spec  # the import system has put the alias's there
+        module.__spec__ = self.spec  # the import system has replaced it by the alias's
 
 
 class TorchFinder(MetaPathFinder):
-    """Answers for `torch` with Penlight. See Note [The name torch]."""
+    """Finds Penlight for `torch`. See Note [The name torch]."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         top, _, below = name.partition(".")
-        if name in _BESIDE:
-            module = import_module(_BESIDE[name])
+        if name in _OTHER_PACKAGES:
+            module = import_module(_OTHER_PACKAGES[name])
             return ModuleSpec(name, _Alias(module), is_package=hasattr(module, "__path__"))
-        if top in _NATIVE and not below:
-            if top in _PARTLY and PathFinder.find_spec(name, path) is not None:
+        if top in _NEED_PYTORCH and not below:
+            if top in _PARTLY_PYTHON and PathFinder.find_spec(name, path) is not None:
                 return None
-            hint = f"Penlight stands in for torch alone, and {name} needs PyTorch's C++ library. {_NATIVE[top]}"
+            hint = f"Penlight replaces only torch, and {name} needs PyTorch's C++ library. {_NEED_PYTORCH[top]}"
             return _missing(name, hint)
         if top != "torch":
             return None
-        if below.partition(".")[0] in _OURS:
+        if below.partition(".")[0] in _NOT_IN_TORCH:
             return _missing(name)
-        real = _ours(name)
+        real = _penlight_name(name)
         try:
             module = import_module(real)
         except ModuleNotFoundError as error:
             if error.name is None or not real.startswith(error.name):
                 raise
             return _missing(name)
-        if sys.modules.get(name) is module:  # put there by its renaming: the import system would load it a second time
+        if sys.modules.get(name) is module:  # set by class_names.py: the import system would load it again
             del sys.modules[name]
         return ModuleSpec(name, _Alias(module), is_package=hasattr(module, "__path__"))
 
     def find_distributions(self, context: DistributionFinder.Context) -> list[Distribution]:
-        """What `importlib.metadata.version("torch")` and its like find: packages ask there whether PyTorch is installed."""
+        """The distribution that `importlib.metadata` finds for torch: by it packages check whether PyTorch is installed."""
         if context.name is not None and context.name.lower() != "torch":
             return []
         return [TorchDistribution()]
 
 
-def _missing(name: str, hint: str = "Penlight, which stands in for torch, has no such module") -> ModuleSpec | None:
-    """Fail an import with a hint; a mere question (`importlib.util.find_spec`) is answered with None."""
+def _missing(name: str, hint: str = "Penlight, which replaces torch, has no such module") -> ModuleSpec | None:
+    """Raise the error of a failed import, with a hint; `importlib.util.find_spec` gets None instead."""
     if sys._getframe(3).f_code.co_name == "_find_and_load_unlocked":
         raise ModuleNotFoundError(f"No module named '{name}'. {hint}", name=name)
     return None
@@ -142,21 +142,21 @@ class _Install:
 
 
 def install() -> None:
-    """From now on `import torch` gives Penlight in this process, and in processes that it starts with `multiprocessing`.
+    """Make `import torch` import Penlight in this process, and in processes that it starts with `multiprocessing`.
 
-    `penlight run` does this before a program starts; `import penlight.as_torch` does it anywhere.
+    `penlight run` does this before it starts a program; `import penlight.as_torch` does it anywhere.
     """
-    there = sys.modules.get("torch")
-    if there is not None and there is not sys.modules["penlight"]:
+    loaded = sys.modules.get("torch")
+    if loaded is not None and loaded is not sys.modules["penlight"]:
         raise ImportError("PyTorch itself is imported in this process already: Penlight cannot take its name")
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-        class_names.rename(_OURS)
+        class_names.rename(_NOT_IN_TORCH)
         _prepare_children()
 
 
 def uninstall() -> None:
-    """Take the finder away, and the names that it gave."""
+    """Undo `install`: remove the finder, and the modules under the name of torch."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
         class_names.restore()
@@ -166,7 +166,7 @@ def uninstall() -> None:
 
 
 def _prepare_children() -> None:
-    """Let processes that `multiprocessing` starts anew install the finder before they import the program."""
+    """Make new processes of `multiprocessing` install the finder before they import the program."""
     from multiprocessing import get_all_start_methods, spawn
 
     original = spawn.get_preparation_data
@@ -181,7 +181,7 @@ def _prepare_children() -> None:
 
     get_preparation_data.penlight = True  # type: ignore[attr-defined]
     spawn.get_preparation_data = get_preparation_data
-    # The fork server imports the program itself, before it has seen any such data: it may import only this instead.
+    # The fork server would import the program before it receives any data, so it preloads this instead.
     if "forkserver" in get_all_start_methods():
         from multiprocessing import forkserver
 
@@ -192,14 +192,14 @@ def _prepare_children() -> None:
 
 
 class Program:
-    """What is to run as `__main__`: its code, and what the module of it must say."""
+    """The code to run as `__main__`, and the module attributes that it needs."""
 
     def __init__(self, code: CodeType, attributes: dict[str, Any], argv0: str, path0: str | None) -> None:
         self.code, self.attributes, self.argv0, self.path0 = code, attributes, argv0, path0
 
 
 class Unstartable(Exception):
-    """A program that cannot be started: Python's words for it, and its exit code."""
+    """A program cannot be started: Python's message and exit code."""
 
     def __init__(self, words: str, code: int) -> None:
         super().__init__(words)
@@ -207,7 +207,7 @@ class Unstartable(Exception):
 
 
 def script(path: str) -> Program:
-    """A file, or a directory or zip file with a `__main__.py`, as Python takes them."""
+    """The program in a file, or in the `__main__.py` of a directory or zip file, as for `python`."""
     from zipfile import is_zipfile
 
     full = os.path.abspath(path)
@@ -225,7 +225,7 @@ def script(path: str) -> Program:
 
 
 def module(name: str, where: str | None = None) -> Program:
-    """A module by its name, as `python -m` takes it; from a directory or zip file, if one is given."""
+    """The program in a module, as for `python -m`; with `where`, in a module of a directory or zip file."""
     from importlib.util import find_spec
 
     if where is None:
@@ -256,24 +256,24 @@ def module(name: str, where: str | None = None) -> Program:
 
 
 def command(text: str) -> Program:
-    """A program given as text, as `python -c` takes it."""
+    """The program in a text, as for `python -c`."""
     code = compile(text, "<string>", "exec", dont_inherit=True)
     return Program(code, {"__spec__": None, "__package__": None}, "-c", "")
 
 
 def _path_first(directory: str) -> None:
-    """Make a directory the first that modules are looked for in, in place of the one that Penlight was started from."""
+    """Replace the first directory of `sys.path`, which is that of the `penlight` command."""
     if not sys.flags.safe_path:
         sys.path[:1] = [directory]
 
 
-def _mentions(code: CodeType, name: str) -> bool:
-    """Whether a name is used anywhere in a program's text."""
-    return name in code.co_names or any(_mentions(c, name) for c in code.co_consts if isinstance(c, CodeType))
+def _uses_name(code: CodeType, name: str) -> bool:
+    """Whether a program's code uses a name."""
+    return name in code.co_names or any(_uses_name(c, name) for c in code.co_consts if isinstance(c, CodeType))
 
 
 def run(load: Callable[[], Program], arguments: Sequence[str]) -> int:
-    """Run a program as `__main__` with these arguments; its exit code. An error is shown from the program's own code on."""
+    """Run a program as `__main__` with these arguments and return its exit code. Tracebacks begin with the program's code."""
     install()
     main = ModuleType("__main__")
     before = sys.modules["__main__"]
@@ -285,8 +285,8 @@ def run(load: Callable[[], Program], arguments: Sequence[str]) -> int:
             return error.code
         if program.path0 is not None:
             _path_first(program.path0)
-        if _mentions(program.code, "__torch_function__"):
-            wake()
+        if _uses_name(program.code, "__torch_function__"):
+            activate()
         sys.argv[:] = [program.argv0, *arguments]
         main.__dict__.update(program.attributes, __builtins__=builtins)
         sys.modules["__main__"] = main
@@ -301,21 +301,21 @@ def run(load: Callable[[], Program], arguments: Sequence[str]) -> int:
     return 0
 
 
-_keep: list[ModuleType] = []  # the module that started us must not be taken apart while it still runs
+_keep: list[ModuleType] = []  # the module that called `run` must not be cleared while it runs
 
 
 def _show(error: BaseException, globals_: dict[str, Any]) -> None:
-    """Show an error that the program did not catch as Python does, without the frames above and in this file."""
+    """Print an uncaught error as Python does, without the frames of and outside this file."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_globals is not globals_:
         trace = trace.tb_next
-    _drop_own(trace)
+    _drop_frames_of_this_file(trace)
     error.__traceback__ = trace
     sys.excepthook(type(error), error, trace)
     sys.stderr.flush()
 
 
-def _drop_own(trace: TracebackType | None) -> None:
+def _drop_frames_of_this_file(trace: TracebackType | None) -> None:
     while trace is not None:
         following = trace.tb_next
         while following is not None and following.tb_frame.f_globals is globals():
@@ -324,11 +324,11 @@ def _drop_own(trace: TracebackType | None) -> None:
         trace = following
 
 
-# ----- What the standard library's `importlib.metadata` says of `torch` where Penlight has the name -------------------
+# ----- The distribution `torch` for `importlib.metadata` --------------------------------------------------------------
 
 
 class TorchDistribution(Distribution):
-    """An installed package called torch, as far as its name, version and modules go.
+    """The metadata of an installed package called torch: its name, version and modules.
 
     >>> from penlight._run import TorchDistribution
     >>> TorchDistribution().name

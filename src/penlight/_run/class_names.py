@@ -1,9 +1,9 @@
-"""Classes that say they are PyTorch's, in a process where `import torch` gives Penlight.
+"""PyTorch's names for classes, in a process where `import torch` imports Penlight.
 
-# Note [Homes of classes]
-Programs print types, and compare their names: `<class 'torch.Tensor'>`, `<class 'torch.nn.modules.linear.Linear'>`. Where the
-name torch is Penlight's, a class's `__module__` is the module that PyTorch has it in. It must also be found there, since pickle
-looks it up: so only classes in modules that can be imported below `torch`, each renamed when its module has been loaded.
+# Note [Modules of classes]
+Programs print types, and compare their names: `<class 'torch.Tensor'>`, `<class 'torch.nn.modules.linear.Linear'>`. When Penlight has the
+name torch, a class's `__module__` is the module of the class in PyTorch. Pickle looks the class up there, so only classes in modules that
+can be imported below `torch` are renamed, when their module has been loaded.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 from .._common.module_table import TableFinder
 
-# Classes that PyTorch has elsewhere than in the module of the same name, and that can be found there; None for where they say themselves.
-_ELSEWHERE: dict[str, tuple[str | None, set[str]]] = {
+# Classes that are not in the module of the same name in PyTorch, and their module there; None for the one in their own `__module__`.
+_OTHER_MODULES: dict[str, tuple[str | None, set[str]]] = {
     "penlight.tensor": ("torch", {"Tensor"}),
     "penlight.dtypes": ("torch", {"dtype"}),
     "penlight.device": ("torch", {"device"}),
@@ -26,38 +26,38 @@ _ELSEWHERE: dict[str, tuple[str | None, set[str]]] = {
     "penlight._device_amp": (None, {"CpuGradScaler", "CudaGradScaler", "cpu_autocast", "cuda_autocast"}),
 }
 
-_ours: set[str] = set()  # modules of Penlight that PyTorch has not
+_not_in_torch: set[str] = set()  # modules that PyTorch does not have
 _renamed: list[tuple[type, str]] = []
 
 
 def _rename(module: ModuleType) -> None:
-    """Give the classes of a loaded module the names of PyTorch's."""
+    """Give the classes of a loaded module their names in PyTorch."""
     name = module.__name__
-    if name == "penlight.optim":  # libraries go through its __dict__ to find the optimisers
+    if name == "penlight.optim":  # libraries search its __dict__ for optimisers
         for own in module.__all__:
             getattr(module, own)
     path = name.removeprefix("penlight").removeprefix(".")
-    if name in _ELSEWHERE:
-        home, chosen = _ELSEWHERE[name]
+    if name in _OTHER_MODULES:
+        home, chosen = _OTHER_MODULES[name]
         for own in chosen:
             cls = getattr(module, own)
-            _move(cls, home or cls.__module__.replace("penlight", "torch", 1))
-    elif not any(part.startswith("_") for part in path.split(".")) and path.partition(".")[0] not in _ours:
+            _set_module(cls, home or cls.__module__.replace("penlight", "torch", 1))
+    elif not any(part.startswith("_") for part in path.split(".")) and path.partition(".")[0] not in _not_in_torch:
         home = f"torch.{path}".removesuffix(".")
         sys.modules.setdefault(home, module)  # where annotations of the classes are looked up
         for own, value in list(vars(module).items()):
             if isinstance(value, type) and value.__qualname__ == own:
                 if value.__module__ == name or value.__module__.startswith(name + "._"):
-                    _move(value, home)
+                    _set_module(value, home)
 
 
-def _move(cls: type, home: str) -> None:
+def _set_module(cls: type, home: str) -> None:
     _renamed.append((cls, cls.__module__))
     cls.__module__ = home
 
 
 class _Watcher(MetaPathFinder):
-    """Sees modules of Penlight being loaded."""
+    """Calls `_rename` for each module of Penlight that is loaded."""
 
     def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
         if not name.startswith("penlight."):
@@ -78,9 +78,9 @@ class _Watcher(MetaPathFinder):
 _watcher = _Watcher()
 
 
-def rename(ours: set[str]) -> None:
-    """From now on classes have PyTorch's names; `ours` are modules that it has not."""
-    _ours.update(ours)
+def rename(not_in_torch: set[str]) -> None:
+    """Give classes PyTorch's names from now on, except those in modules that PyTorch does not have."""
+    _not_in_torch.update(not_in_torch)
     if _watcher in sys.meta_path:
         return
     sys.meta_path.insert(0, _watcher)
@@ -91,7 +91,7 @@ def rename(ours: set[str]) -> None:
 
 
 def restore() -> None:
-    """Classes have their own names again."""
+    """Undo `rename`."""
     if _watcher in sys.meta_path:
         sys.meta_path.remove(_watcher)
         sys.modules["penlight"].__name__ = "penlight"

@@ -1,4 +1,4 @@
-"""Writing a file so that it is either the new one or still the old one, whatever happens in between."""
+"""Replacing a file atomically: after a crash or an error the old file is still there."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import IO, Any
 
 @contextmanager
 def replacing(path: str) -> Iterator[IO[bytes]]:
-    """A file to write to, which replaces `path` when the block ends well and vanishes when it does not.
+    """A file to write to, which replaces `path` when the block ends, or is removed if the block raises.
 
-    It is written beside its destination and moved there when its data is on the disk: a crash, a full disk or an
-    exception leaves the old file whole. Permissions carry over; a symbolic link goes on pointing to the file. What is
-    not a regular file (a device, a pipe), or lies in a directory that cannot be written to, is written directly.
+    It is written in the directory of `path` and moved when its data is on the disk: a crash, a full disk or an exception leaves the old
+    file unchanged. Permissions are kept, and a symbolic link still points to the file. The file is written directly if it is not a
+    regular one (a device, a pipe), or if its directory is not writable.
     """
     target = os.path.realpath(path)
     old = _status(target)
@@ -42,7 +42,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
                 _keep_permissions(file.fileno(), old)
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:  # also Ctrl-C, when the file may have been made and not yet have a name here
+    except BaseException:  # even before `file` is assigned: Ctrl-C
         _remove(temporary)
         raise
     _sync_directory(os.path.dirname(target))
@@ -56,7 +56,7 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def _keep_permissions(file: int, old: os.stat_result) -> None:
-    """Mode and, if that is allowed, owner of the file that is replaced."""
+    """Copy the mode and, if permitted, the owner of the file that is replaced."""
     if not hasattr(os, "fchmod"):
         return
     if (os.geteuid(), os.getegid()) != (old.st_uid, old.st_gid):
@@ -71,7 +71,7 @@ def _remove(path: str) -> None:
 
 
 def _sync_directory(directory: str) -> None:
-    """Make the move itself durable, where directories can be synced."""
+    """Make the move durable, where directories can be synced."""
     try:
         handle = os.open(directory, os.O_RDONLY)
     except OSError:
@@ -85,5 +85,5 @@ def _sync_directory(directory: str) -> None:
 
 
 def is_path(f: Any) -> bool:
-    """Whether a file is given by its name."""
+    """Whether a file argument is a path."""
     return isinstance(f, (str, os.PathLike))

@@ -1,4 +1,4 @@
-"""PyTorch's format from before the zip files: pickles one after the other, then the storages."""
+"""PyTorch's format before the zip files: several pickles, followed by the storages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from penlight._serialization.locations import restore_function
 from penlight._serialization.pickler import StorageTable, pickler_class
-from penlight._serialization.reading import PickleReader, checked_key, decoded, element_dtype, no_storages, typed
+from penlight._serialization.reading import PickleReader, as_text, checked_key, element_dtype, no_storages, typed
 from penlight.storage import TypedStorage, UntypedStorage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -20,14 +20,14 @@ PROTOCOL_VERSION = 1001
 
 
 def save_legacy(obj: Any, file: Any, pickle_module: Any, protocol: int) -> None:
-    """Write an object to anything with `write`."""
+    """Write an object to a file or another object with `write`."""
     storages = StorageTable()
 
     class LegacyPickler(pickler_class(pickle_module)):  # type: ignore[misc]
-        """Here a storage's description has one more field, for views of storages, which there are no more."""
+        """The description of a storage has one more field here, for views of storages. It is unused: None."""
 
         def persistent_form(self, reference: Any) -> tuple[Any, ...]:
-            reference.kind = reference.kind or "ByteStorage"  # PyTorch reads no untyped ones in this format
+            reference.kind = reference.kind or "ByteStorage"  # PyTorch cannot read untyped storages in this format
             return (*super().persistent_form(reference), None)
 
     body = io.BytesIO()
@@ -51,21 +51,21 @@ def save_legacy(obj: Any, file: Any, pickle_module: Any, protocol: int) -> None:
 
 
 class _Storages:
-    """Makes empty storages while the pickle is read, and fills them from what follows it."""
+    """Makes empty storages while the pickle is read, and fills them with the data that follows it."""
 
     def __init__(self, file: Any, map_location: Any, skip_data: bool) -> None:
         self._restore = restore_function(map_location)
         self._skip_data = skip_data
-        self._left = _size_from_here(file)  # bytes that storages can have together
+        self._remaining = _remaining_size(file)  # the bytes that the remaining storages can have in total
         self._made: dict[Any, TypedStorage] = {}
 
     def load(self, saved: Any) -> Any:
         """The storage for ('storage', class, key, location, number of elements, view); the class for ('module', ...)."""
         if not isinstance(saved, tuple) or not saved:
             raise pickle.UnpicklingError(f"Unknown persistent id {saved!r}")
-        kind = decoded(saved[0])
+        kind = as_text(saved[0])
         if kind == "module":
-            return saved[1]  # after it the source of the class, which only PyTorch compares
+            return saved[1]  # followed by the source of the class, which is not compared here
         if kind != "storage" or len(saved) != 6:
             raise RuntimeError(f"Unknown saved id type: {saved[0]}")
         _, storage_type, key, location, count, view = saved
@@ -73,11 +73,11 @@ class _Storages:
         if checked_key(key) not in self._made:
             if type(count) is not int or count < 0:
                 raise pickle.UnpicklingError(f"a storage cannot have {count!r} elements")
-            self._left -= 0 if self._skip_data else count * dtype.itemsize
-            if self._left < 0:
-                raise RuntimeError(f"the file announces a storage of {count} elements, but it is shorter than that")
+            self._remaining -= 0 if self._skip_data else count * dtype.itemsize
+            if self._remaining < 0:
+                raise RuntimeError(f"the file is too short for a storage of {count} elements. It might be corrupted.")
             empty = UntypedStorage(count * dtype.itemsize)
-            self._made[key] = typed(self._restore(empty, decoded(location)), dtype)
+            self._made[key] = typed(self._restore(empty, as_text(location)), dtype)
         if view is None:
             return self._made[key]
         if not isinstance(view, tuple) or len(view) != 3 or not all(type(n) is int and n >= 0 for n in view[1:]):
@@ -90,7 +90,7 @@ class _Storages:
         return self._made[view_key]
 
     def fill(self, file: Any, keys: Any) -> None:
-        """Read the data of the storages, which lies in the file in the order of the keys."""
+        """Read the data of the storages, which is in the order of the keys."""
         if self._skip_data:
             return
         if not isinstance(keys, list):
@@ -105,7 +105,7 @@ class _Storages:
             (count,) = struct.unpack("<q", _exactly(file, 8))
             if count * storage._dtype.itemsize != memory.size:
                 raise RuntimeError(
-                    f"the file's storage {key} has {count} elements, but {storage._size()} were announced. "
+                    f"the file's storage {key} has {count} elements instead of {storage._size()}. "
                     "The file might be corrupted."
                 )
             _fill(file, memory)
@@ -113,7 +113,7 @@ class _Storages:
                 storage._untyped_storage.byteswap(storage._dtype)
 
 
-def _size_from_here(file: Any) -> int:
+def _remaining_size(file: Any) -> int:
     position = file.tell()
     size: int = file.seek(0, 2) - position
     file.seek(position)
@@ -137,19 +137,19 @@ def _fill(file: Any, memory: np.ndarray) -> None:
 
 
 def load_legacy(file: Any, reader: PickleReader, map_location: Any, skip_data: bool) -> Any:
-    """The object in a file of the old format."""
+    """Load the object in a file of this format."""
     try:
         magic = reader.load(file, no_storages)
     except (pickle.UnpicklingError, AttributeError, ImportError, KeyError, TypeError, ValueError, IndexError) as error:
         if "GLOBAL" in str(error):
-            raise  # a pickle all right, but one that is refused
+            raise  # a valid pickle, but not allowed
         raise RuntimeError(f"Invalid magic number; corrupt file? It is not a file of torch.save ({error})") from None
     if magic != MAGIC_NUMBER:
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = reader.load(file, no_storages)
     if version != PROTOCOL_VERSION:
         raise RuntimeError(f"Invalid protocol version: {version}")
-    reader.load(file, no_storages)  # facts about the system that wrote it
+    reader.load(file, no_storages)  # about the system that wrote the file
     storages = _Storages(file, map_location, skip_data)
     result = reader.load(file, storages.load)
     storages.fill(file, reader.load(file, no_storages))
@@ -157,7 +157,7 @@ def load_legacy(file: Any, reader: PickleReader, map_location: Any, skip_data: b
 
 
 def is_tar(file: Any) -> bool:
-    """Whether this is a file of PyTorch's very first format."""
+    """Whether a file has PyTorch's first format, a tar archive."""
     position = file.tell()
     head = file.read(262)
     file.seek(position)

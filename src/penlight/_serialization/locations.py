@@ -1,4 +1,4 @@
-"""Where a storage goes: location tags in files, and `map_location`."""
+"""Locations of storages: the tags in files, and `map_location`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _cpu_deserialize(storage: Any, location: str) -> Any:
 
 
 def _accelerator_deserialize(storage: Any, location: str) -> Any:
-    """There are no accelerators: says so as PyTorch does, and what to do."""
+    """Raise PyTorch's error for accelerators, with advice; storages on the meta device lose their data."""
     for name in _ACCELERATORS:
         if location == name or re.match(f"{name}(:|[0-9]+)", location):
             if name in _UNREGISTERED:
@@ -51,14 +51,12 @@ _packages: list[tuple[int, Callable[[Any], Any], Callable[[Any, str], Any]]] = [
 
 
 def register_package(priority: int, tagger: Callable[[Any], Any], deserializer: Callable[[Any, str], Any]) -> None:
-    """Add a pair of functions: the tag of a storage's location (or None), and a storage moved to a tag's location (or None).
-
-    Those of lower priority are asked first.
+    """Register how storages of a kind are tagged in files and restored.
 
     Args:
-        priority: when they are asked
-        tagger: a function of a storage
-        deserializer: a function of a storage and a tag
+        priority: functions with a lower priority are called first
+        tagger: a function from a storage to the tag of its location, or None
+        deserializer: a function from a storage and a tag to the storage at that location, or None
 
     >>> torch.serialization.register_package(30, lambda storage: None, lambda storage, tag: None)
     """
@@ -83,14 +81,14 @@ def location_tag(storage: Any) -> str:
 
 
 def default_restore_location(storage: Any, location: str) -> Any:
-    """The storage, moved to the location that a tag names.
+    """Move a storage to the location with a tag.
 
     Args:
         storage: the storage that was read
-        location: its tag
+        location: the tag
 
     Returns:
-        the storage at that place
+        the storage at that location
 
     >>> storage = torch.ones(1).untyped_storage()
     >>> torch.serialization.default_restore_location(storage, "cpu") is storage
@@ -108,7 +106,7 @@ def _type_name(storage: Any) -> str:
 
 
 def restore_function(map_location: Any) -> Callable[[Any, str], Any]:
-    """How `map_location` moves storages: None, a device or its name, a dict from tag to tag, or a function."""
+    """The function by which a `map_location` moves storages: None, a device or its name, a dict from tag to tag, or a function."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):

@@ -1,7 +1,6 @@
-"""Classes and functions by PyTorch's names.
+"""Translation between PyTorch's names of classes and functions and Penlight's.
 
-Files name what they hold as PyTorch does (`torch.nn.modules.linear.Linear`), whichever of the two libraries wrote them.
-Nothing of PyTorch is imported for that: the names are only translated.
+Files contain PyTorch's names (`torch.nn.modules.linear.Linear`), whichever of the two libraries wrote them. PyTorch is not imported.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from penlight.storage import LEGACY_DTYPES, UntypedStorage
 
 
 class StorageType:
-    """Stands for one of PyTorch's storage classes while a file is read: all that matters of it is the dtype.
+    """Represents one of PyTorch's storage classes while a file is read; only its dtype matters.
 
-    `name` is that of the class.
+    `name` is the name of the class.
 
     >>> torch.serialization.StorageType("FloatStorage").dtype
     torch.float32
@@ -40,7 +39,7 @@ class StorageType:
         return f"StorageType(dtype={self.dtype})"
 
 
-# Allowed too, but not looked up before a file names it: that imports all of `penlight.nn`.
+# Also allowed, but looked up only when a file names it, since that imports `penlight.nn`.
 PARAMETER = "torch.nn.parameter.Parameter"
 
 _DTYPE_NAMES = (
@@ -52,24 +51,24 @@ _DTYPE_NAMES = (
 
 
 def _encode(text: str, encoding: str = "utf-8") -> bytes:
-    """How pickles of protocol 2 write bytes. Only by encodings that are that, and not programs of some codec."""
+    """`codecs.encode`, by which pickles of protocol 2 represent bytes. Only plain encodings are allowed: a codec could run any code."""
     if not isinstance(text, str) or encoding not in ("latin1", "latin-1", "ascii", "utf-8", "utf8"):
-        raise UnpicklingError(f"the file asks for bytes by the encoding {encoding!r}")
+        raise UnpicklingError(f"the file has bytes in the unsupported encoding {encoding!r}")
     return text.encode(encoding)
 
 
 def _bytearray(data: Any = b"", encoding: str = "latin1") -> bytearray:
-    """A bytearray of given bytes. Not of a given size: the file would be a few bytes, the memory anything."""
+    """`bytearray` of given bytes, but not of a given size: a small file could request any amount of memory."""
     if isinstance(data, str):
         data = _encode(data, encoding)
     if not isinstance(data, (bytes, list)):
-        raise UnpicklingError(f"a bytearray is made of bytes, but the file has {type(data)}")
+        raise UnpicklingError(f"expected bytes for a bytearray, but the file has {type(data)}")
     return bytearray(data)
 
 
 @lru_cache(maxsize=1)
 def builtin_globals() -> dict[str, Any]:
-    """What a file may name under `weights_only=True` without being asked: data, and how to build tensors."""
+    """The names that `weights_only=True` always accepts: plain data, and the functions that build tensors."""
     allowed: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,
@@ -93,7 +92,7 @@ def builtin_globals() -> dict[str, Any]:
 
 
 def find(module: str, name: str) -> Any:
-    """What a name in PyTorch's package stands for here. AttributeError or ImportError if there is no such thing."""
+    """Penlight's object with a name in PyTorch's package; raises AttributeError or ImportError if there is none."""
     known = builtin_globals().get(f"{module}.{name}")
     if known is not None:
         return known
@@ -127,7 +126,7 @@ def _fixed_names() -> dict[Any, tuple[str, str]]:
 
 
 def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
-    """(module, name) by which PyTorch knows a class or function of this package; None for anything else."""
+    """PyTorch's (module, name) for a class or function of this package; None for other objects."""
     module = getattr(obj, "__module__", None)
     if not isinstance(module, str) or module.partition(".")[0] not in ("penlight", "torch"):
         return None
@@ -142,15 +141,15 @@ def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
     return _torch_module(obj, module, name), name
 
 
-# Modules of ours whose classes PyTorch shows in the package above.
-_SHOWN_ABOVE = frozenset({"penlight.optim.adafactor", "penlight.optim.muon"})
+# Modules whose classes are in the parent package in PyTorch.
+_IN_PARENT = frozenset({"penlight.optim.adafactor", "penlight.optim.muon"})
 
 
 def _torch_module(obj: Any, module: str, name: str) -> str:
-    """The module of PyTorch for one of ours: of the same name, or the package above a private one."""
+    """PyTorch's module for one of Penlight's: the one with the same name, or the parent package of a private module."""
     path = module.removeprefix("penlight").removeprefix("torch")
     package, _, last = path.rpartition(".")
-    if (last.startswith("_") and _public(package, name) is obj) or module in _SHOWN_ABOVE:
+    if (last.startswith("_") and _public(package, name) is obj) or module in _IN_PARENT:
         path = package
     return "torch" + path
 

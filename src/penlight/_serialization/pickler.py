@@ -1,4 +1,4 @@
-"""Writing pickles that PyTorch reads: its names for classes and functions, and storages apart from the pickle."""
+"""Writing pickles that PyTorch can read, with its names of classes and functions, and with separate storages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from penlight._serialization.rebuild import reduce_wrapper
 from penlight._serialization.tensors import array_of, memory_of
 from penlight.ops.machinery import subclasses
 from penlight.ops.machinery.public_functions import Functions
-from penlight.storage import TypedStorage, UntypedStorage, legacy_name, owner_of
+from penlight.storage import TypedStorage, UntypedStorage, legacy_name
 from penlight.tensor.conjugates import Marked
+from penlight.tensor.memory import root_of
 
 
 class Global:
-    """A name to be written as a global into the pickle, whether or not it can be imported here."""
+    """A name to be written to the pickle as a global, even if it cannot be imported."""
 
     __slots__ = ("module", "qualname")
 
@@ -30,19 +31,19 @@ class Global:
         self.qualname = qualname
 
     def __call__(self) -> None:
-        """Pickle only lets callables be named as the function to call."""
-        raise TypeError("only a name in a pickle")
+        """Only defined because pickle requires the function of a reduction to be callable."""
+        raise TypeError("a Global is only a name in a pickle")
 
 
-# Exact types in which there is nothing of ours to name: those that pickle does not refer back to, and those it does.
+# Exact types without names to translate: those that pickle does not memoize, and those that it does.
 _ATOMS = frozenset({int, float, bool, type(None)})
 _CONTAINERS = frozenset({str, tuple, list, dict})
 
 
 class StorageReference:
-    """A storage to be written: the memory, its owner (by which sharing is seen), and the dtype of its elements.
+    """A storage to be written: its memory, the array that owns it (the same for shared memory), and the dtype of its elements.
 
-    Without a dtype, or with one that has no storage class in PyTorch (uint16 and the like), it is saved as plain bytes.
+    Without a dtype, or with one that has no storage class in PyTorch (such as uint16), it is saved as bytes.
     """
 
     __slots__ = ("dtype", "kind", "memory", "owner")
@@ -54,13 +55,13 @@ class StorageReference:
 
 
 class StorageTable:
-    """The storages of one file, each under a key, however many tensors share it."""
+    """The storages of a file by key; tensors that share memory share a key."""
 
     def __init__(self) -> None:
         self.memory: dict[str, np.ndarray] = {}
         self.widths: dict[str, int] = {}
         self._keys: dict[int, str] = {}
-        self._kept: list[Any] = []  # ids stay unique as long as their objects live
+        self._kept: list[Any] = []  # keeps the owners alive, so that their ids stay unique
         self._dtypes: dict[int, Any] = {}
 
     def key_for(self, reference: StorageReference) -> str:
@@ -80,10 +81,9 @@ class StorageTable:
 
 
 class _TorchNames:
-    """What a pickler needs to name things as PyTorch does. It is mixed into Python's pickler (or dill's).
+    """A mixin for Python's pickler (or dill's) that writes PyTorch's names.
 
-    The C pickler looks up every class it names, and would not find `torch`: hence the one written in Python, which lets
-    a global be written as it is.
+    The C pickler imports every class that it names, and would not find `torch`. The pickler written in Python can write any name.
     """
 
     def __init__(self, file: Any, protocol: int, storages: StorageTable) -> None:
@@ -103,7 +103,7 @@ class _TorchNames:
         def save_reduce(self, func: Any, args: Any, *, obj: Any) -> None: ...
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:
-        """Write an object. Plain data has nothing to translate and takes the short way."""
+        """Write an object, with a short path for plain data."""
         kind = type(obj)
         if kind in _ATOMS:
             self.dispatch[kind](self, obj)
@@ -118,20 +118,20 @@ class _TorchNames:
             super().save(obj, save_persistent_id)  # type: ignore[misc]
 
     def global_named(self, module: str, name: str) -> Global:
-        """The one object for a name in this pickle, so that it is written once and referred to after that."""
+        """The single `Global` for a name in this pickle, which is therefore written only once."""
         return self._globals.setdefault((module, name), Global(module, name))
 
     # ----- Storages -------------------------------------------------------------------------------------------------
 
     def persistent_id(self, obj: Any) -> Any:
-        """The stand-in for a storage."""
+        """The persistent id of a storage; None for other objects."""
         if isinstance(obj, StorageReference):
             return self.persistent_form(obj)
         if isinstance(obj, TypedStorage):
             memory = obj._untyped_storage._bytes
-            return self.persistent_form(StorageReference(owner_of(memory), memory, obj._dtype))
+            return self.persistent_form(StorageReference(root_of(memory), memory, obj._dtype))
         if isinstance(obj, UntypedStorage):
-            return self.persistent_form(StorageReference(owner_of(obj._bytes), obj._bytes, None))
+            return self.persistent_form(StorageReference(root_of(obj._bytes), obj._bytes, None))
         return None
 
     def persistent_form(self, reference: StorageReference) -> tuple[Any, ...]:
@@ -144,7 +144,7 @@ class _TorchNames:
     # ----- Tensors --------------------------------------------------------------------------------------------------
 
     def reducer_override(self, obj: Any) -> Any:
-        """How tensors are taken apart; everything else as usual."""
+        """The reduction of tensors and layouts; other objects are reduced as usual."""
         if isinstance(obj, penlight.Tensor):
             if type(obj) is Marked:
                 obj = obj.resolve_conj().resolve_neg()
@@ -153,7 +153,7 @@ class _TorchNames:
             if obj.dtype in dtypes.FLOAT8:
                 return self._reduce_data(obj)
             if type(obj).__reduce_ex__ is not penlight.Tensor.__reduce_ex__:
-                return NotImplemented  # a class that knows better
+                return NotImplemented  # the class has its own reduction
             if isinstance(obj._array, subclasses.WrapperOutline):
                 _, (function, *rest) = reduce_wrapper(obj)
                 name = self.global_named("torch._utils", function.__name__)
@@ -173,7 +173,7 @@ class _TorchNames:
         return self._reduce_data(tensor)
 
     def _reduce_without_data(self, tensor: Any) -> tuple[Any, ...]:
-        """A tensor on the meta device: what it is described by."""
+        """The reduction of a tensor on the meta device."""
         if isinstance(tensor, penlight.nn.Parameter):
             rebuild_arguments: tuple[Any, ...] = (tensor.data, tensor.requires_grad, OrderedDict())
             return self.global_named("torch._utils", "_rebuild_parameter"), rebuild_arguments
@@ -205,7 +205,7 @@ class _TorchNames:
     # ----- Names ----------------------------------------------------------------------------------------------------
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        """Write a class or function by PyTorch's name if it is ours, by its own otherwise."""
+        """Write a class or function under PyTorch's name if it belongs to this package, otherwise under its own."""
         found = torch_name(obj, name)
         if found is None:
             super().save_global(obj, name)  # type: ignore[misc]
@@ -213,7 +213,7 @@ class _TorchNames:
             self.save(self.global_named(*found))
 
     def save_function(self, obj: Any) -> None:
-        """Write a function: by PyTorch's name if it is ours, else as the pickler underneath does."""
+        """Write a function under PyTorch's name if it belongs to this package, otherwise as the base class does."""
         found = torch_name(obj)
         if found is None:
             self.plain_dispatch[FunctionType](self, obj)
@@ -221,7 +221,7 @@ class _TorchNames:
             self.save(self.global_named(*found))
 
     def save_method(self, obj: Any) -> None:
-        """Write a bound method: a public function of ours by PyTorch's name."""
+        """Write a bound method. Public functions are bound methods too, and are written under PyTorch's names."""
         if isinstance(obj.__self__, Functions):
             self.save(self.global_named(*torch_name(obj)))  # type: ignore[misc]
         else:
@@ -238,7 +238,7 @@ class _TorchNames:
         self.memoize(obj)
 
     def save_dtype(self, obj: Any) -> None:
-        """Write a dtype (a memory format) as the name that it is."""
+        """Write a dtype or a memory format as a global."""
         self.save(self.global_named("torch", str(obj).removeprefix("torch.")))
 
     def save_size(self, obj: Any) -> None:
@@ -254,7 +254,7 @@ class _TorchNames:
 
 
 def pickler_class(pickle_module: Any = pickle) -> Any:
-    """The pickler of a pickle module, made to write PyTorch's names."""
+    """The pickler of a pickle module, extended by `_TorchNames`."""
     base = pickle._Pickler if pickle_module is pickle else pickle_module.Pickler
     if not issubclass(base, pickle._Pickler):
         raise NotImplementedError(
@@ -275,7 +275,7 @@ def pickler_class(pickle_module: Any = pickle) -> Any:
 
 
 def _attributes(tensor: Any) -> dict[str, Any]:
-    """What was set on a tensor by its user."""
+    """The attributes that were set on a tensor."""
     return dict(tensor.__dict__)
 
 
@@ -287,6 +287,6 @@ def _needs_type(tensor: Any) -> bool:
 
 
 def _is_parameter(tensor: Any) -> bool:
-    """Whether a tensor is exactly a Parameter; does not import `penlight.nn` to find out that it is not."""
+    """Whether a tensor is exactly a Parameter. `penlight.nn` is not imported for plain tensors."""
     kind = type(tensor)
     return kind is not penlight.Tensor and kind is penlight.nn.Parameter

@@ -1,4 +1,4 @@
-"""What both formats share when a file is read: which unpickler, and what it makes of a storage's description."""
+"""Reading pickles, for both file formats: the unpickler, and the checks of a storage's description."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penlight.storage import TypedStorage, UntypedStorage
 
 
 class PickleReader:
-    """How the pickles of one file are read: by the weights-only machine, or by a full pickle module."""
+    """Reads the pickles of a file, with the weights-only unpickler or with a pickle module."""
 
     def __init__(self, weights_only: bool, pickle_module: Any, arguments: dict[str, Any]) -> None:
         self._weights_only = weights_only
@@ -21,7 +21,7 @@ class PickleReader:
         self._full: Any = None if weights_only else _full_unpickler(pickle_module or pickle)
 
     def load(self, file: Any, persistent_load: Callable[[Any], Any]) -> Any:
-        """One object from a file."""
+        """Read one object from a file."""
         if self._weights_only:
             return WeightsUnpickler(file, persistent_load, **self._arguments).load()
         unpickler = self._full(file, **self._arguments)
@@ -31,7 +31,7 @@ class PickleReader:
 
 def _full_unpickler(pickle_module: Any) -> Any:
     class TorchUnpickler(pickle_module.Unpickler):
-        """The unpickler of a pickle module, with PyTorch's names for our classes."""
+        """The unpickler of a pickle module, which finds Penlight's classes under PyTorch's names."""
 
         def find_class(self, module: str, name: str) -> Any:
             if module == "torch" or module.startswith("torch."):
@@ -42,12 +42,12 @@ def _full_unpickler(pickle_module: Any) -> Any:
 
 
 def no_storages(saved: Any) -> Any:
-    """For pickles that hold none."""
+    """The `persistent_load` for pickles without storages: raises an error."""
     raise pickle.UnpicklingError("unsupported persistent id encountered")
 
 
-def decoded(text: Any) -> str:
-    """A text that a pickle of Python 2 may hold as bytes."""
+def as_text(text: Any) -> str:
+    """A string as str; pickles of Python 2 have bytes."""
     text = text.decode("latin1") if isinstance(text, bytes) else text
     if not isinstance(text, str):
         raise pickle.UnpicklingError(f"expected a text in the description of a storage, but got {type(text)}")
@@ -55,14 +55,14 @@ def decoded(text: Any) -> str:
 
 
 def checked_key(key: Any) -> Any:
-    """The key of a storage in a file: a text or a number."""
+    """Check the key of a storage in a file: a string or an int."""
     if type(key) not in (str, bytes, int):
         raise pickle.UnpicklingError(f"the key of a storage must be a text, but the file has {type(key)}")
     return key
 
 
 def element_dtype(storage_type: Any) -> Any:
-    """The dtype of the elements of a storage, from what a file names as its class."""
+    """The dtype of the elements of a storage, by its class in the file."""
     if storage_type is UntypedStorage:
         return penlight.uint8
     if not isinstance(storage_type, names.StorageType):

@@ -1,4 +1,4 @@
-"""The functions that PyTorch's files call to make tensors, by PyTorch's names for them."""
+"""The functions that PyTorch's files call to make tensors, under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _meta = lazy_import(globals(), "_meta", "penlight._meta")
 def _rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any) -> Any:
     if not isinstance(storage, TypedStorage):
         raise UnpicklingError(f"a tensor's storage must be a storage, but got {type(storage)}")
-    return _over(storage, storage._dtype, storage_offset, _sizes(size), _sizes(stride))
+    return _view(storage, storage._dtype, storage_offset, _sizes(size), _sizes(stride))
 
 
 def _sizes(given: Any) -> tuple[Any, ...]:
@@ -30,10 +30,10 @@ def _sizes(given: Any) -> tuple[Any, ...]:
     return tuple(given)
 
 
-def _over(storage: Any, dtype: Any, offset: int, size: Any, stride: Any) -> Any:
-    """A tensor over a storage; without its data if it was asked to be on the meta device."""
+def _view(storage: Any, dtype: Any, offset: int, size: Any, stride: Any) -> Any:
+    """A view of a storage as a tensor; on the meta device if `map_location` moved the storage there."""
     if dtype in dtypes.FLOAT8:
-        return _over(storage, dtypes.uint8, offset, size, stride).view(dtype)
+        return _view(storage, dtypes.uint8, offset, size, stride).view(dtype)
     tensor = tensor_from_array(view_of_storage(storage, dtype, offset, size, stride))
     return tensor.to("meta") if getattr(storage._untyped_storage, "_without_data", False) else tensor
 
@@ -43,7 +43,7 @@ def _rebuild_tensor_v2(
     metadata: Any = None,
 ) -> Any:  # fmt: skip
     tensor = _rebuild_tensor(storage, storage_offset, size, stride)
-    return _finished(tensor, requires_grad, metadata)
+    return _completed(tensor, requires_grad, metadata)
 
 
 def _rebuild_tensor_v3(
@@ -52,13 +52,13 @@ def _rebuild_tensor_v3(
 ) -> Any:  # fmt: skip
     if not isinstance(storage, TypedStorage) or not isinstance(dtype, penlight.dtype):
         raise UnpicklingError(f"expected a storage and a dtype, but got {type(storage)} and {type(dtype)}")
-    return _finished(_over(storage, dtype, storage_offset, _sizes(size), _sizes(stride)), requires_grad, metadata)
+    return _completed(_view(storage, dtype, storage_offset, _sizes(size), _sizes(stride)), requires_grad, metadata)
 
 
-def _finished(tensor: Any, requires_grad: bool, metadata: Any) -> Any:
-    """PyTorch's lazy conjugate and negation are carried out here, where they are not lazy."""
+def _completed(tensor: Any, requires_grad: bool, metadata: Any) -> Any:
+    """Apply a saved tensor's lazy conjugation and negation, and its requires_grad."""
     if metadata is not None and not isinstance(metadata, dict):
-        raise UnpicklingError(f"what is known about a tensor must be a dict, but got {type(metadata)}")
+        raise UnpicklingError(f"the metadata of a tensor must be a dict, but got {type(metadata)}")
     if metadata and tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
         raise UnpicklingError("the file has a tensor that is larger than its storage and to be negated")
     if metadata and metadata.get("conj"):
@@ -104,7 +104,7 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
 
 
 def _with_state(tensor: Any, state: Any) -> Any:
-    """Set the attributes that were set on a tensor: a dict, or a pair of that and one for slots."""
+    """Set a tensor's saved attributes: a dict, or a pair of dicts, the second for slots."""
     attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
     for given in (attributes, slots):
         if given and (not isinstance(given, dict) or not all(isinstance(name, str) for name in given)):
@@ -148,7 +148,7 @@ def _rebuild_wrapper_subclass(
 
 
 def reduce_wrapper(tensor: Any) -> tuple[Any, ...]:
-    """How a wrapper is taken apart: what it is described by, and its attributes."""
+    """The reduction of a wrapper subclass: its description and its attributes."""
     if type(tensor._array) is not subclasses.WrapperOutline:
         tensor._array._refuse()
     described = (type(tensor), tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(),
@@ -159,7 +159,7 @@ def reduce_wrapper(tensor: Any) -> tuple[Any, ...]:
 
 
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
-    """Indices are checked when the tensor is made, whatever the file says of them."""
+    """Rebuild a sparse tensor. Its indices are always checked, even if the file says that they are valid."""
     if not isinstance(layout, penlight.layout) or layout is penlight.strided or layout is penlight.jagged:
         raise UnpicklingError(f"expected a sparse layout, but got {layout}")
     if not isinstance(data, tuple) or len(data) not in (3, 4):
@@ -207,7 +207,7 @@ _TENSOR_FUNCTIONS = frozenset(
     }
 )
 
-# By their names in `torch._utils`.
+# By name in `torch._utils`.
 FUNCTIONS = {
     function.__name__: function
     for function in (

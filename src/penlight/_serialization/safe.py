@@ -1,4 +1,4 @@
-"""The user's additions to what `weights_only=True` accepts."""
+"""The classes and functions that the user has allowed for `weights_only=True`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _added: set[Any] = set()
 
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
-    """Let files with these classes and functions be loaded with `weights_only=True`.
+    """Allow files with these classes and functions to be loaded with `weights_only=True`.
 
-    An item is a class or function, or a pair of one and the full name by which files know it. Functions may then be
-    called and objects of these classes made and given state while a file is read: add only what you trust.
+    An item is a class or function, or a pair of it and its full name in files. Loading a file can then call these functions, and make
+    objects of these classes and set their state: add only those that you trust.
 
     >>> class Settings:
     ...     pass
@@ -29,7 +29,7 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What was added and not taken back.
+    """The classes and functions that were added.
 
     >>> torch.serialization.get_safe_globals()
     []
@@ -38,7 +38,7 @@ def get_safe_globals() -> list[Any]:
 
 
 def clear_safe_globals() -> None:
-    """Take back everything that was added.
+    """Remove all classes and functions that were added.
 
     >>> torch.serialization.clear_safe_globals()
     """
@@ -46,7 +46,7 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:
-    """`add_safe_globals` for the length of a with block.
+    """`add_safe_globals` inside a `with` block.
 
     >>> class Settings:
     ...     pass
@@ -66,7 +66,7 @@ class safe_globals:
 
 
 def user_globals() -> dict[str, Any]:
-    """What was added, by the names that files use."""
+    """The classes and functions that were added, by their names in files."""
     named: dict[str, Any] = {}
     for item in _added:
         if not isinstance(item, tuple):

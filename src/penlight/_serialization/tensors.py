@@ -1,4 +1,4 @@
-"""Between tensors and the pieces that files are made of: memory, offset, sizes, strides, dtype."""
+"""Conversion between tensors and their parts in files: memory, offset, sizes, strides, dtype."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from typing import Any
 import numpy as np
 
 from penlight import dtypes
-from penlight.storage import TypedStorage, bytes_of, owner_of
+from penlight.storage import TypedStorage, bytes_of
 from penlight.tensor import wrap
+from penlight.tensor.memory import root_of
 
 
 def array_of(tensor: Any) -> np.ndarray:
-    """The array that a tensor holds."""
+    """The array of a tensor, of its bytes for 8-bit floats."""
     return tensor._inner._array if tensor.dtype in dtypes.FLOAT8 else tensor._array
 
 
 def tensor_from_array(array: np.ndarray, requires_grad: bool = False) -> Any:
-    """A tensor over this very array."""
+    """A tensor that uses this array, not a copy."""
     tensor = wrap(array)
     return tensor._require_grad_() if requires_grad else tensor
 
 
 def memory_of(array: np.ndarray) -> tuple[np.ndarray, np.ndarray, int] | None:
-    """The array that owns an array's memory, that memory as bytes, and how many elements in the array starts.
+    """The array that owns an array's memory, that memory as bytes, and the array's offset in elements.
 
     None if the array cannot be described by an offset and non-negative strides in elements: it must be copied first.
     """
-    owner = owner_of(array)
+    owner = root_of(array)
     memory = bytes_of(owner)
     if memory is None:
         return None
@@ -42,7 +43,7 @@ def memory_of(array: np.ndarray) -> tuple[np.ndarray, np.ndarray, int] | None:
 def view_of_storage(
     storage: TypedStorage, dtype: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...]
 ) -> np.ndarray:
-    """The array of these sizes and strides (in elements) over a storage; PyTorch's error if it would reach outside."""
+    """A view of a storage with these sizes and strides (in elements); raises PyTorch's error if it exceeds the storage."""
     memory = storage._untyped_storage._bytes
     np_dtype = dtype.np
     width = np_dtype.itemsize
@@ -60,7 +61,7 @@ def view_of_storage(
     strides = tuple(step * width for step in stride)
     try:
         return np.ndarray(size, np_dtype, memory, offset * width, None if 0 in size else strides)
-    except (ValueError, OverflowError) as error:  # more dimensions, or larger ones, than an array can have
+    except (ValueError, OverflowError) as error:  # too many or too large dimensions for NumPy
         raise RuntimeError(f"invalid tensor geometry: sizes {size}, strides {stride} ({error})") from None
 
 

@@ -1,10 +1,9 @@
-"""Reading pickles without running what is in them (`weights_only=True`).
+"""Reading pickles without running code from them (`weights_only=True`).
 
 Note [The weights-only machine]
-A pickle is a program for a small stack machine. This one knows only the instructions that plain data needs, and where
-one of them could reach code (name a global, call, make an object, set its state) it accepts nothing but what is on the
-list: PyTorch's functions that build tensors, a few types of plain data, and what the user has added. A name is never
-looked up anywhere but in those lists: there is no import and no getattr on behalf of a file.
+A pickle is a program for a small stack machine. This machine has only the instructions that plain data needs. Those that could run code
+(name a global, call a function, make an object, set its state) accept only a list of names: PyTorch's functions that build tensors, a
+few types of plain data, and the names that the user has added. A name is looked up only in this list, never by import or getattr.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from penlight.storage import UntypedStorage
 
 _BLOCKED_MODULES = frozenset({"sys", "os", "posix", "nt"})
 _MARK = object()
-_PIECE = 1 << 16  # bytes that are read before more are asked for
-_DEEPEST = 500  # tuples within tuples
-_MOST_STEPS = 100_000  # of the hash of a key
+_CHUNK = 1 << 16  # the first bytes to read of a long item
+_MAX_DEPTH = 500  # of nested tuples
+_MAX_STEPS = 100_000  # to hash a key
 
 
-class _Named:
-    """What a file may name: the built-in list and the user's, and which objects they hold."""
+class _Allowed:
+    """The names that a file may use, built-in or added by the user, and their objects."""
 
     def __init__(self) -> None:
         added = user_globals()
@@ -44,7 +43,7 @@ class _Named:
         return id(obj) in self._objects
 
     def was_added(self, obj: Any) -> bool:
-        """Whether the user vouches for it."""
+        """Whether the user has added this object."""
         return id(obj) in self._added
 
     def find(self, module: str, name: str) -> Any:
@@ -77,13 +76,13 @@ class WeightsUnpickler:
         self._readline = file.readline
         self._persistent_load = persistent_load
         self._encoding = encoding
-        self._named = _Named()
+        self._allowed = _Allowed()
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
         self._nested: dict[int, tuple[Any, int, int]] = {}  # see Note [Nested tuples]
 
     def load(self) -> Any:
-        """The object that the pickle describes; UnpicklingError if it asks for anything that is not allowed."""
+        """Read the object; raises UnpicklingError if the pickle uses anything that is not allowed."""
         actions, opcode = _ACTIONS, b""
         try:
             while True:
@@ -103,8 +102,8 @@ class WeightsUnpickler:
             raise UnpicklingError(f"the pickle is damaged at the instruction {opcode!r}: {error}") from error
 
     def _read(self, count: int) -> bytes:
-        # A file takes the memory for what is asked of it before it knows how much it has.
-        data: bytes = self._read_from(min(count, _PIECE))
+        # A file object allocates memory for all requested bytes before it knows how many there are.
+        data: bytes = self._read_from(min(count, _CHUNK))
         while len(data) < count and (piece := self._read_from(min(count - len(data), len(data)))):
             data += piece
         if len(data) != count:
@@ -128,7 +127,7 @@ class WeightsUnpickler:
                 return items
         raise UnpicklingError("the pickle is damaged: no mark")
 
-    # ----- What could reach code ------------------------------------------------------------------------------------
+    # ----- Instructions that could run code ---------------------------------------------------------------------------
 
     def _global(self) -> None:
         module, name = self._line(), self._line()
@@ -137,40 +136,40 @@ class WeightsUnpickler:
             module, name = NAME_MAPPING[module, name]
         else:
             module = IMPORT_MAPPING.get(module, module)
-        self._stack.append(self._named.find(module, name))
+        self._stack.append(self._allowed.find(module, name))
 
     def _reduce(self) -> None:
         arguments, function = self._stack.pop(), self._stack.pop()
-        if function not in self._named:
+        if function not in self._allowed:
             message = f"Trying to call reduce for unrecognized function {function}"
             if hasattr(function, "__self__"):
                 message += f" which belongs to {function.__self__}"
             raise UnpicklingError(message)
-        self._stack.append(self._called(function, function, arguments))
+        self._stack.append(self._call(function, function, arguments))
 
-    def _called(self, named: Any, make: Callable[..., Any], arguments: Any) -> Any:
-        """The result of a call that the file asks for. What the user has not added must take exactly these arguments."""
+    def _call(self, named: Any, make: Callable[..., Any], arguments: Any) -> Any:
+        """Call a function for the file. Errors of functions that the user has not added become UnpicklingErrors."""
         if type(arguments) is not tuple:
             raise UnpicklingError(
                 f"the pickle is damaged: {_name(named)} is called with {type(arguments)} instead of a tuple of arguments"
             )
-        if self._named.was_added(named):
+        if self._allowed.was_added(named):
             return make(*arguments)
         if arguments and named in (penlight.Tensor, UntypedStorage):
-            raise UnpicklingError(f"the file asks for a {_name(named)} of {arguments!r}, which is not how one is saved")
+            raise UnpicklingError(f"the file makes a {_name(named)} of {arguments!r}, which is not how it is saved")
         for argument in arguments:
             self._check_keys(argument)
         try:
             return make(*arguments)
         except (TypeError, ValueError, AttributeError, OverflowError, LookupError, MemoryError, OSError) as error:
-            raise UnpicklingError(f"the file calls {_name(named)} with arguments that do not fit: {error}") from error
+            raise UnpicklingError(f"the file calls {_name(named)} with invalid arguments: {error}") from error
 
     def _newobj(self) -> None:
         arguments, cls = self._stack.pop(), self._stack.pop()
-        if isinstance(cls, type) and cls in self._named:
+        if isinstance(cls, type) and cls in self._allowed:
             is_parameter = cls.__name__ == "Parameter" and cls is penlight.nn.Parameter
             make = cls if is_parameter else partial(cls.__new__, cls)
-            self._stack.append(self._called(cls, make, arguments))
+            self._stack.append(self._call(cls, make, arguments))
         else:
             raise UnpicklingError(
                 "Can only create new object for nn.Parameter or classes allowlisted "
@@ -185,7 +184,7 @@ class WeightsUnpickler:
                     f"the attributes of an OrderedDict must be a dict of names, but got {type(state)}"
                 )
             target.__dict__.update(state)
-        elif not self._named.was_added(type(target)):
+        elif not self._allowed.was_added(type(target)):
             raise UnpicklingError(
                 "Can only build Tensor, Parameter, OrderedDict or types allowlisted "
                 f"via `add_safe_globals`, but got {type(target)}"
@@ -255,10 +254,10 @@ class WeightsUnpickler:
         self._stack[-count:] = [self._tuple(self._stack[-count:])]
 
     # Note [Nested tuples]
-    # The hash of a tuple is that of its items, found by recursion in C: one of tuples in tuples 100,000 deep as the key of a dict
-    # ends the process, and one of 60 that each have the next one twice takes for ever. Both are files of a few bytes. So the depth of
-    # tuples is bounded, and so is the number of steps that the hash of a key takes. A table has both for the tuples that hold tuples;
-    # it also holds the tuples, so that no other object gets their `id`.
+    # Hashing a tuple hashes its items, recursively in C: a dict key of tuples nested 100,000 deep crashes the process, and one of 60
+    # tuples, each containing the next one twice, takes forever. Both fit in small files. So the depth of tuples is limited, and the
+    # number of steps to hash a key. A table has both for tuples that contain tuples; it also keeps these tuples alive, so that no other
+    # object gets their `id`.
 
     def _tuple(self, items: list[Any]) -> tuple[Any, ...]:
         made = tuple(items)
@@ -266,17 +265,17 @@ class WeightsUnpickler:
         if inner:
             known = [self._nested.get(id(item), (item, 1, len(item))) for item in inner]
             depth, steps = 1 + max([k[1] for k in known]), len(items) + sum([k[2] for k in known])
-            if depth > _DEEPEST:
-                raise UnpicklingError(f"the pickle has tuples in tuples more than {_DEEPEST} deep")
+            if depth > _MAX_DEPTH:
+                raise UnpicklingError(f"the pickle has tuples nested more than {_MAX_DEPTH} deep")
             self._nested[id(made)] = made, depth, steps
         return made
 
     def _check_key(self, key: Any) -> None:
-        if type(key) is tuple and self._nested.get(id(key), (key, 1, len(key)))[2] > _MOST_STEPS:
-            raise UnpicklingError("the pickle has a tuple of tuples as a key that is too large to be one")
+        if type(key) is tuple and self._nested.get(id(key), (key, 1, len(key)))[2] > _MAX_STEPS:
+            raise UnpicklingError("the pickle has a key of nested tuples that is too large")
 
     def _check_keys(self, argument: Any) -> None:
-        """The same for all that a set or a dict might be made of."""
+        """Check an argument from which `set` or `dict` could take keys."""
         self._check_key(argument)
         if type(argument) in (tuple, list, set):
             for item in argument:
@@ -356,3 +355,4 @@ _ACTIONS: dict[bytes, Callable[[WeightsUnpickler], None]] = {
     pickle.LONG_BINGET: lambda machine: machine._recall(machine._number("<I")),
     pickle.PROTO: _Machine._protocol,
 }
+OPCODES = frozenset({*_ACTIONS, pickle.STOP})

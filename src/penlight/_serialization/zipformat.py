@@ -20,7 +20,8 @@ import numpy as np
 from penlight._common.user_warnings import warn_user
 from penlight._serialization.locations import restore_function
 from penlight._serialization.pickler import StorageTable, pickler_class
-from penlight._serialization.reading import PickleReader, checked_key, decoded, element_dtype, typed
+from penlight._serialization.reading import PickleReader, as_text, checked_key, element_dtype, typed
+from penlight._serialization.unpickler import OPCODES
 from penlight.storage import TypedStorage, UntypedStorage
 from penlight.utils.serialization import config
 
@@ -34,9 +35,9 @@ _LOCATOR = struct.Struct("<4sIQI")
 _MAX32 = 0xFFFFFFFF
 _FLAGS = 0x0808  # names in UTF-8; sizes and checksum follow the data
 _NEWEST_VERSION = 10
-# PyTorch packs nothing, but somebody may have. A few bytes that unpack to gigabytes are not a file, but an attack.
-_MOST_PACKED = 100  # times its size
-_FREE = 1 << 20  # bytes that anything may unpack to
+# PyTorch compresses nothing, but other programs may. A few bytes that decompress to gigabytes are an attack.
+_MAX_RATIO = 100  # of decompressed to compressed size
+_ANY_RATIO = 1 << 20  # bytes; smaller records may have any ratio
 
 _CORRUPT = (
     " If you are seeing this error, there is a high likelihood that your checkpoint file is corrupted. This can happen "
@@ -49,9 +50,9 @@ def _failure(what: str) -> RuntimeError:
 
 
 class ArchiveWriter:
-    """Writes records one after the other, through a function that takes bytes; needs no seeking.
+    """Writes records by a function that takes bytes, without seeking.
 
-    The bytes are those that PyTorch writes, so that files can be compared (all but the record `serialization_id`).
+    The files are identical to PyTorch's except for the record `serialization_id`.
     """
 
     def __init__(self, write: Callable[[Any], Any], name: str, alignment: int, checksums: bool) -> None:
@@ -75,7 +76,7 @@ class ArchiveWriter:
         self._add_descriptor(checksum, view.nbytes)
 
     def add_blank(self, name: str, size: int) -> None:
-        """Leave room for a record's data, to be filled in by somebody else."""
+        """Add a record of zeros, whose data is filled in later by another program."""
         self._add_header(name, size)
         blank = bytes(min(size, 1 << 20))
         for start in range(0, size, 1 << 20):
@@ -136,7 +137,7 @@ class _Record(NamedTuple):
 
 
 class ArchiveReader:
-    """Reads records from a seekable file, whose archive begins at the current position and goes to the end."""
+    """Reads records from a seekable file with an archive from the current position to the end."""
 
     def __init__(self, file: Any, checksums: bool = True) -> None:
         self._file = file
@@ -149,7 +150,7 @@ class ArchiveReader:
         self._records = self._read_directory()
         self._strip_directory_name()
 
-    def _at(self, position: int, count: int) -> bytes:
+    def _read_at(self, position: int, count: int) -> bytes:
         if position < 0 or position + count > self._size:
             raise _failure("reading zip archive: failed finding central directory")
         self._file.seek(self._start + position)
@@ -160,19 +161,19 @@ class ArchiveReader:
 
     def _read_directory(self) -> dict[str, _Record]:
         tail_size = min(self._size, _END.size + 0xFFFF)
-        tail = self._at(self._size - tail_size, tail_size)
+        tail = self._read_at(self._size - tail_size, tail_size)
         offset = tail.rfind(b"PK\5\6")
         if offset < 0 or offset + _END.size > len(tail):
             raise _failure("reading zip archive: failed finding central directory")
         _, _, _, _, count, size, start, _ = _END.unpack_from(tail, offset)
         end = self._size - tail_size + offset
         if end >= _LOCATOR.size:
-            signature, _, end64, _ = _LOCATOR.unpack(self._at(end - _LOCATOR.size, _LOCATOR.size))
+            signature, _, end64, _ = _LOCATOR.unpack(self._read_at(end - _LOCATOR.size, _LOCATOR.size))
             if signature == b"PK\6\7":
-                fields = _END64.unpack(self._at(end64, _END64.size))
+                fields = _END64.unpack(self._read_at(end64, _END64.size))
                 if fields[0] == b"PK\6\6":
                     count, size, start = fields[7], fields[8], fields[9]
-        directory = self._at(start, size)
+        directory = self._read_at(start, size)
         try:
             entries = list(_entries(directory, count))
         except (struct.error, UnicodeDecodeError, ValueError):
@@ -201,7 +202,7 @@ class ArchiveReader:
             )
         version = self.read(marker).strip()
         if not version.isdigit() or len(version) > 20:
-            raise _failure(f"reading file {marker}: {version[:20]!r} is no number")
+            raise _failure(f"reading file {marker}: {version[:20]!r} is not a number")
         if int(version) > _NEWEST_VERSION:
             raise RuntimeError(
                 f"Attempted to read a PyTorch file with version {int(version)}, but the maximum supported version for "
@@ -217,15 +218,15 @@ class ArchiveReader:
         return self._records[name]
 
     def offset(self, name: str) -> int:
-        """Where the data of a record begins, counted from the start of the file object."""
+        """The offset of a record's data from the start of the file object."""
         header = self._record(name).header
-        fields = _LOCAL.unpack(self._at(header, _LOCAL.size))
+        fields = _LOCAL.unpack(self._read_at(header, _LOCAL.size))
         if fields[0] != b"PK\3\4":
             raise _failure(f"reading file {name}: invalid header or archive is corrupted")
         return self._start + header + _LOCAL.size + fields[9] + fields[10]
 
     def is_stored(self, name: str) -> bool:
-        """Whether a record lies in the file as it is, not compressed."""
+        """Whether a record is not compressed."""
         return self._record(name).method == 0
 
     def read(self, name: str) -> bytes:
@@ -233,7 +234,7 @@ class ArchiveReader:
         return self.read_array(name, self._record(name).size).tobytes()
 
     def data_offset(self, name: str, size: int) -> int:
-        """As `offset`, of a record that must have a known size and lie within the file."""
+        """As `offset`, but the record must have this size and lie within the file."""
         record = self._record(name)
         if record.size != size:
             raise RuntimeError(
@@ -246,20 +247,20 @@ class ArchiveReader:
         return position
 
     def read_array(self, name: str, size: int) -> np.ndarray:
-        """The data of a record of a known size, as an array of bytes of its own."""
+        """The data of a record, which must have this size, as a new array of bytes."""
         record, position = self._record(name), self.data_offset(name, size)
         self._file.seek(position)
         if record.method == 0 and record.stored == size:
             data = _read_into(self._file, np.empty(size, np.uint8), name)
         elif record.method == 8:
-            if size > max(_FREE, _MOST_PACKED * record.stored):
+            if size > max(_ANY_RATIO, _MAX_RATIO * record.stored):
                 raise _failure(
-                    f"reading file {name}: {record.stored} bytes that unpack to {size} are no sensible record"
+                    f"reading file {name}: {record.stored} compressed bytes cannot be a record of {size} bytes"
                 )
             data = _inflate(_read_into(self._file, np.empty(record.stored, np.uint8), name), size, name)
         else:
             raise _failure(f"reading file {name}: unsupported method")
-        # A checksum of 0 was not computed (`set_crc32_options(False)`).
+        # A checksum of 0 means that it was not computed (`set_crc32_options(False)`).
         if self._checksums and record.checksum and zlib.crc32(data.data) != record.checksum:
             raise _failure(f"reading file {name}: CRC-32 check failed")
         return data
@@ -281,7 +282,7 @@ def _entries(directory: bytes, count: int) -> Any:
 
 
 def _widen(extra: bytes, stored: int, size: int, header: int) -> tuple[int, int, int]:
-    """The numbers of an entry, those that did not fit taken from its zip64 field."""
+    """The sizes and the offset of an entry; those that did not fit into 32 bits are in its zip64 field."""
     offset = 0
     while offset + 4 <= len(extra):
         kind, length = struct.unpack_from("<2H", extra, offset)
@@ -295,7 +296,7 @@ def _widen(extra: bytes, stored: int, size: int, header: int) -> tuple[int, int,
 
 
 def _read_into(file: Any, target: np.ndarray, name: str) -> np.ndarray:
-    """Fill an array of bytes from a file, without another copy where the file can do that."""
+    """Fill an array of bytes from a file, without a copy if the file has `readinto`."""
     view = target.data
     while view.nbytes:
         if hasattr(file, "readinto"):
@@ -325,7 +326,7 @@ def _inflate(packed: np.ndarray, size: int, name: str) -> np.ndarray:
 
 
 class Payload:
-    """An object taken apart for a zip file: the pickle, and the storages it refers to."""
+    """The content of a zip file for an object: the pickle, and its storages."""
 
     def __init__(self, obj: Any, pickle_module: Any, protocol: int) -> None:
         stream = io.BytesIO()
@@ -334,7 +335,7 @@ class Payload:
         self._pickle = stream.getbuffer()
 
     def write_to(self, file: Any, name: str, byte_order: bool, skip_data: bool) -> None:
-        """Write the archive, under a directory name, to anything with `write`."""
+        """Write the archive, with a directory name, to a file or another object with `write`."""
         archive = ArchiveWriter(file.write, name, config.save.storage_alignment, config.save.compute_crc32)
         archive.add("data.pkl", self._pickle)
         archive.add(".format_version", b"1")
@@ -350,13 +351,13 @@ class Payload:
 
 
 def archive_name(path: str) -> str:
-    """The name of the directory inside a zip file: that of the file, without its extension."""
+    """The name of the directory inside a zip file: the file's name without its extension."""
     name = os.path.basename(path).rpartition(".")[0] or os.path.basename(path)
     return name if name.isascii() and name else "archive"
 
 
 class _Storages:
-    """Makes the storages of a zip file as the pickle asks for them, each once."""
+    """Makes each storage of a zip file when the pickle first refers to it."""
 
     def __init__(self, archive: ArchiveReader, map_location: Any, mapped: Any, skip_data: bool) -> None:
         self._archive = archive
@@ -368,7 +369,7 @@ class _Storages:
 
     def load(self, saved: Any) -> TypedStorage:
         """The storage for ('storage', class, key, location, number of elements)."""
-        if not isinstance(saved, tuple) or len(saved) != 5 or decoded(saved[0]) != "storage":
+        if not isinstance(saved, tuple) or len(saved) != 5 or as_text(saved[0]) != "storage":
             raise pickle.UnpicklingError(f"Unknown persistent id, expected that of a storage but got {saved!r}")
         _, storage_type, key, location, count = saved
         dtype = element_dtype(storage_type)
@@ -378,7 +379,7 @@ class _Storages:
             storage = self._read(f"data/{key}", count * dtype.itemsize)
             if self._foreign_order:
                 storage.byteswap(dtype)
-            self._made[key] = typed(self._restore(storage, decoded(location)), dtype)
+            self._made[key] = typed(self._restore(storage, as_text(location)), dtype)
         return self._made[key]
 
     def _read(self, name: str, size: int) -> UntypedStorage:
@@ -404,7 +405,7 @@ def _byte_order(archive: ArchiveReader) -> str:
 
 
 def map_file(path: Any) -> Any:
-    """The memory map of a file: copied where it is written to, unless the settings say that writes go to the file."""
+    """The memory map of a file. Writes go to a private copy, unless the settings direct them to the file."""
     shared = config.load.mmap_flags is not None and config.load.mmap_flags == getattr(_mmap, "MAP_SHARED", None)
     with open(path, "r+b" if shared else "rb") as file:
         return _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_WRITE if shared else _mmap.ACCESS_COPY)
@@ -416,13 +417,13 @@ def open_archive(file: Any) -> ArchiveReader:
 
 
 def load_zip(archive: ArchiveReader, reader: PickleReader, map_location: Any, mapped: Any, skip_data: bool) -> Any:
-    """The object in an archive; `mapped` is the memory map of its file, or None to read the storages."""
+    """Load the object in an archive; `mapped` is the memory map of its file, or None to read the storages."""
     storages = _Storages(archive, map_location, mapped, skip_data)
     return reader.load(io.BytesIO(archive.read("data.pkl")), storages.load)
 
 
 def refuse_torchscript(archive: ArchiveReader, weights_only: bool, unsafe_message: str) -> None:
-    """TorchScript archives are zip files too: say that this is one."""
+    """Raise an error if a zip file is a TorchScript archive."""
     if "constants.pkl" not in archive:
         return
     warn_user(
@@ -438,30 +439,27 @@ def refuse_torchscript(archive: ArchiveReader, weights_only: bool, unsafe_messag
     )
 
 
-# ----- Looking into a file without loading it -------------------------------------------------------------------------
+# ----- Inspecting a file without loading it ---------------------------------------------------------------------------
 
 
 def globals_named(file: Any) -> set[str]:
-    """The full names of the classes and functions in a zip file's pickle, read as data."""
+    """The full names of the classes and functions in a zip file's pickle; refuses the opcodes that loading refuses."""
     archive = ArchiveReader(file)
     if "constants.pkl" in archive:
         raise ValueError("Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint")
     found = set()
-    recent: list[Any] = []
     try:
         for opcode, argument, _ in genops(archive.read("data.pkl")):
+            if opcode.code.encode("latin1") not in OPCODES:
+                raise UnpicklingError(f"Unsupported operand {ord(opcode.code)}")
             if opcode.name == "GLOBAL" and argument:
-                found.add(_modern(*argument.split(" ", 1)))
-            elif opcode.name == "STACK_GLOBAL" and len(recent) >= 2:
-                found.add(f"{recent[-2]}.{recent[-1]}")
-            if isinstance(argument, str):
-                recent.append(argument)
+                found.add(_python3_name(*argument.split(" ", 1)))
     except ValueError as error:
         raise UnpicklingError(f"the pickle is damaged: {error}") from error
     return found
 
 
-def _modern(module: str, name: str) -> str:
-    """A name of Python 2 by that of Python 3."""
+def _python3_name(module: str, name: str) -> str:
+    """The full Python 3 name for a name that may be Python 2's."""
     module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
     return f"{module}.{name}"

@@ -1,11 +1,10 @@
-"""Which functions autocast casts on the CPU, and how it gets between them and their callers.
+"""The functions whose arguments autocast casts on the CPU, and the interception of their calls.
 
-# Note [Borrowed functions]
-Autocast acts on functions as a whole: `linear` casts its input, weight and bias, and then nothing inside it. A test for
-that in `linear`, `matmul`, ... would cost every program that never uses autocast. Instead the functions are borrowed
-while a region is open somewhere: they run code that comes here instead of their own, so that everyone who holds the
-function (the method, `from torch.nn.functional import linear`) gets it, and is given back when the last region ends. In
-a thread without autocast a borrowed function does what it always did.
+# Note [Intercepted functions]
+Autocast acts on whole functions: `linear` casts its input, weight and bias, and nothing inside it is cast. A check in `linear`, `matmul`,
+... would cost every program that never uses autocast. Instead, while autocast is enabled in some thread, the code of these functions is
+replaced by a call of a handler, so that all references to a function (the method, `from torch.nn.functional import linear`) call the
+handler. The code is restored when the last region ends. In a thread without autocast the handler calls a copy of the function.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 from weakref import ref
 
 from penlight import dtypes
-from penlight._common.function_code import Compiled, copy_of, handing_over, run_instead
+from penlight._common.function_code import Compiled, copy_of, handler_code, run_instead
 from penlight.autograd import modes
 from penlight.autograd.modes import is_grad_enabled
 from penlight.ops.machinery.public_functions import bound_forms, layers_of
@@ -27,7 +26,7 @@ from . import _state
 _FFT = "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft"
 _LINALG = "cond matrix_rank solve cholesky cholesky_ex inv inv_ex svd svdvals eig eigvals eigh eigvalsh lstsq qr tensorinv tensorsolve"
 
-# By module: what runs in the short dtype, what runs in float32, what runs in the widest dtype of its tensors.
+# Functions by module: those that run in the short dtype, in float32, or in the widest dtype of their tensors.
 SHORT = {
     "ops.linalg.matmul": "mm _matmul bmm",
     "ops.linalg.addmm": "linear",
@@ -47,30 +46,30 @@ FLOAT32 = {
     "linalg": _LINALG,
 }
 WIDEST = {"ops.shape.joining": "cat stack", "": "index_copy"}
-PADDING = {"nn.functional": "pad"}  # in float32, if it copies elements
+PADDING = {"nn.functional": "pad"}  # in float32, in modes that copy elements
 
 
-class Borrowed:
-    """A function instead of which `call` is called: what it ran before is in `original`."""
+class Interception:
+    """The handler of a function; `original` is a copy with the function's code."""
 
     def __init__(self, function: Any, policy: str) -> None:
         self.function, self.policy = function, policy
         self.original = copy_of(function)
-        self.stub = handing_over(function, self, "<penlight autocast>")
+        self.stub = handler_code(function, self, "<penlight autocast>")
 
-    def taken(self) -> bool:
+    def active(self) -> bool:
         return (self.function.__kwdefaults__ or {}).get("_handler") is self
 
-    def take(self) -> None:
-        """Keep what the function runs, and replace it. Also when the function has changed it: see Note [Compiled at first use]."""
+    def activate(self) -> None:
+        """Save the function's code and replace it; again when the function has changed its code: see Note [Compiled at first use]."""
         function = self.function
-        if self.taken():
-            return  # not given back, because of Ctrl-C
+        if self.active():
+            return  # not restored, because of Ctrl-C
         run_instead(self.original, Compiled(function.__code__, function.__defaults__, function.__kwdefaults__))
         run_instead(function, self.stub)
 
-    def give_back(self) -> None:
-        if self.taken():
+    def restore(self) -> None:
+        if self.active():
             original = self.original
             run_instead(self.function, Compiled(original.__code__, original.__defaults__, original.__kwdefaults__))
 
@@ -78,22 +77,41 @@ class Borrowed:
         try:
             return self.original(*args, **kwargs)
         finally:
-            if not self.taken():
+            if not self.active():
                 with _lock:
                     if _users:
-                        self.take()
+                        self.activate()
 
     def __call__(self, args: Any, kwargs: Any) -> Any:
-        return call(self, args, kwargs)
+        """Call the function with cast arguments, if this thread uses autocast."""
+        enabled, dtype = _state._of("cpu")
+        if not enabled or _state.inside.get() or kwargs.get("out") is not None:
+            return self.run(args, kwargs)
+        if self.policy == "padding" and kwargs.get("mode", (*args, "constant", "constant")[2]) not in (
+            "reflect",
+            "replicate",
+        ):
+            return self.run(args, kwargs)
+        if self.policy in ("float32", "padding"):
+            dtype = dtypes.float32
+        elif self.policy == "widest":
+            dtype = _widest((*args, *kwargs.values()))
+        args = _cast(tuple(args), dtype)
+        kwargs = {name: _cast(value, dtype) for name, value in kwargs.items()}
+        _state.inside.set(True)
+        try:
+            return self.run(args, kwargs)
+        finally:
+            _state.inside.set(False)
 
 
 _lock = threading.RLock()
 _users = 0
-borrowed: list[Borrowed] = []
+interceptions: list[Interception] = []
 
 
 def targets() -> dict[Any, tuple[str, str]]:
-    """The functions that autocast casts, with the namespace they are found in and their policy."""
+    """The functions that autocast casts, with their names and policies."""
     found: dict[Any, tuple[str, str]] = {}
     for policy, table in (("short", SHORT), ("float32", FLOAT32), ("widest", WIDEST), ("padding", PADDING)):
         for where, names in table.items():
@@ -106,14 +124,14 @@ def targets() -> dict[Any, tuple[str, str]]:
 
 
 def _forms(function: Any) -> list[Any]:
-    """The functions of Python that run when this one is called: of an op, also those behind its public functions."""
+    """The Python function behind this one; for an op, also those behind its public functions."""
     if function is None:
         return []
     return [layers_of(function)[0], *(bound_forms(function) if hasattr(function, "op") else ())]
 
 
 def open_mode() -> None:
-    """Autocast was turned on in some thread. See Note [Borrowed functions]."""
+    """Called when autocast is enabled in a thread; the first call intercepts the functions. See Note [Intercepted functions]."""
     global _users
     with _lock:
         _users += 1
@@ -121,10 +139,10 @@ def open_mode() -> None:
             return
         modes.casting = True
         try:
-            if not borrowed:  # a training loop opens a region in each step: the stubs are made once
-                borrowed.extend(Borrowed(function, policy) for function, (_, policy) in targets().items())
-            for entry in borrowed:
-                entry.take()
+            if not interceptions:  # made once, since a training loop opens a region in each step
+                interceptions.extend(Interception(function, policy) for function, (_, policy) in targets().items())
+            for entry in interceptions:
+                entry.activate()
         except BaseException:  # Ctrl-C
             close_mode()
             raise
@@ -136,37 +154,14 @@ def close_mode() -> None:
         _users -= 1
         if _users == 0:
             modes.casting = False
-            for entry in borrowed:
-                entry.give_back()
+            for entry in interceptions:
+                entry.restore()
 
 
 # ----- Casting --------------------------------------------------------------------------------------------------------
 
-# Casts of weights, until the outermost region ends: the weight (weakly), and its cast, by its id and the dtype.
-kept: dict[tuple[int, Any], tuple[Any, Tensor]] = {}
-
-
-def call(entry: Borrowed, args: Any, kwargs: Any) -> Any:
-    """A borrowed function was called."""
-    enabled, dtype = _state._of("cpu")
-    if not enabled or _state.inside.get() or kwargs.get("out") is not None:
-        return entry.run(args, kwargs)
-    if entry.policy == "padding" and kwargs.get("mode", (*args, "constant", "constant")[2]) not in (
-        "reflect",
-        "replicate",
-    ):
-        return entry.run(args, kwargs)
-    if entry.policy in ("float32", "padding"):
-        dtype = dtypes.float32
-    elif entry.policy == "widest":
-        dtype = _widest((*args, *kwargs.values()))
-    args = _cast(tuple(args), dtype)
-    kwargs = {name: _cast(value, dtype) for name, value in kwargs.items()}
-    _state.inside.set(True)
-    try:
-        return entry.run(args, kwargs)
-    finally:
-        _state.inside.set(False)
+# Casts of weights until the outermost region ends: a weak reference to the weight and its cast, by the weight's id and the dtype.
+cached: dict[tuple[int, Any], tuple[Any, Tensor]] = {}
 
 
 def _eligible(value: Any) -> bool:
@@ -174,7 +169,7 @@ def _eligible(value: Any) -> bool:
 
 
 def _cast(value: Any, dtype: Any) -> Any:
-    """A tensor, or the tensors in a list or tuple, in another dtype; float64 and what is no float stays."""
+    """Cast a tensor, or the tensors in a list or tuple, to a dtype. float64 tensors and other values are returned unchanged."""
     if isinstance(value, Tensor):
         return _cast_tensor(value, dtype) if _eligible(value) and value.dtype is not dtype else value
     if type(value) in (list, tuple):
@@ -190,16 +185,16 @@ def _cast_tensor(tensor: Tensor, dtype: Any) -> Tensor:
     if not keep:
         return tensor.to(dtype)
     key = (id(tensor), dtype)
-    found = kept.get(key)
+    found = cached.get(key)
     if found is not None and found[0]() is tensor and (found[1].requires_grad or not is_grad_enabled()):
         return found[1]
     made = tensor.to(dtype)
-    kept[key] = (ref(tensor), made)
+    cached[key] = (ref(tensor), made)
     return made
 
 
 def _widest(values: Any) -> Any:
-    """The widest dtype among tensors that can be cast; None if one is float64 (then nothing is cast)."""
+    """The widest dtype among the tensors that can be cast: the short dtype if all have it, otherwise float32."""
     tensors = [t for v in values for t in (v if isinstance(v, (list, tuple)) else (v,)) if isinstance(t, Tensor)]
     floating = {t.dtype for t in tensors if _eligible(t)}
     short = _state._of("cpu")[1]

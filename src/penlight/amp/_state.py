@@ -14,16 +14,16 @@ from ..kernels.lazy import lazy_import
 _casting = lazy_import(globals(), "_casting", "._casting")
 
 
-# Which dtype each device casts to if none is set.
+# The default autocast dtypes by device type; float16 for others.
 _DEFAULT = {"cpu": dtypes.bfloat16, "xla": dtypes.bfloat16, "hpu": dtypes.bfloat16, "mtia": dtypes.bfloat16}
 
-# (enabled, dtype) by device type, as far as they were set; and whether casts of weights are kept.
+# (enabled, dtype) by device type, for those that were set; whether casts of weights are cached; the number of open regions.
 _NONE: dict[str, tuple[bool, Any]] = {}
 settings: ContextVar[dict[str, tuple[bool, Any]]] = ContextVar("penlight_autocast", default=_NONE)
 keeping: ContextVar[bool] = ContextVar("penlight_autocast_cache", default=True)
 depth: ContextVar[int] = ContextVar("penlight_autocast_depth", default=0)
 
-# Set while an op that was cast runs: what it is made of is not cast again.
+# Set while an intercepted function runs: functions that it calls do not cast again.
 inside: ContextVar[bool] = ContextVar("penlight_autocast_inside", default=False)
 
 
@@ -92,7 +92,7 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether autocast keeps the casts of weights until its outermost region ends.
+    """Whether autocast caches the casts of weights until its outermost region ends.
 
     >>> torch.is_autocast_cache_enabled()
     True
@@ -101,7 +101,7 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Set whether autocast keeps the casts of weights until its outermost region ends.
+    """Set whether autocast caches the casts of weights until its outermost region ends.
 
     >>> torch.set_autocast_cache_enabled(False); torch.is_autocast_cache_enabled()
     False
@@ -111,15 +111,15 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 def clear_autocast_cache() -> None:
-    """Forget the casts of weights that autocast has kept.
+    """Discard the cached casts of weights.
 
     >>> torch.clear_autocast_cache()
     """
-    _casting.kept.clear()
+    _casting.cached.clear()
 
 
 def autocast_increment_nesting() -> int:
-    """One more autocast region is open; returns how many.
+    """Count one more open autocast region, and return the number of open regions.
 
     >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
     (1, 0)
@@ -129,7 +129,7 @@ def autocast_increment_nesting() -> int:
 
 
 def autocast_decrement_nesting() -> int:
-    """One autocast region less is open; returns how many.
+    """Count one open autocast region less, and return the number of open regions.
 
     >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
     (1, 0)

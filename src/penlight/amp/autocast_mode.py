@@ -17,7 +17,7 @@ _AVAILABLE = {"cpu", "cuda", "xpu", "ipu", "hpu", "xla", "privateuseone", "mps",
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether a device of this type knows autocast. Only the CPU does something here.
+    """Whether a device type supports autocast. In Penlight it has an effect only on the CPU.
 
     >>> torch.amp.is_autocast_available("cpu")
     True
@@ -63,7 +63,7 @@ class autocast:
 
     def __enter__(self) -> autocast:
         if self._enabled and self.device == "cpu":
-            self.fast_dtype.np  # noqa: B018  (bfloat16 asks for ml_dtypes now, not in the middle of a network)
+            self.fast_dtype.np  # noqa: B018  (raises now if ml_dtypes is missing, not in the middle of a network)
         self.prev_cache_enabled = _state.is_autocast_cache_enabled()
         self.prev = _state.is_autocast_enabled(self.device)
         self.prev_fastdtype = _state.get_autocast_dtype(self.device)
@@ -114,7 +114,7 @@ def _exit_autocast(mode: autocast) -> None:
 
 
 def _cast(value: Any, device_type: str, dtype: Any) -> Any:
-    """Floating tensors of a device in a dtype, also inside of containers."""
+    """Cast the floating-point tensors of a device to a dtype, also in containers."""
     if isinstance(value, Tensor):
         fits = value.is_floating_point() and value.device.type == device_type and value.dtype is not dtypes.float64
         return value.to(dtype) if fits else value
@@ -126,7 +126,8 @@ def _cast(value: Any, device_type: str, dtype: Any) -> Any:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """For the `forward` of an `autograd.Function`: it remembers autocast for `custom_bwd`, or casts its inputs and turns it off.
+    """A decorator for the `forward` of an `autograd.Function`: saves the autocast state for `custom_bwd`, or with `cast_inputs` casts the
+    inputs and disables autocast.
 
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
@@ -158,7 +159,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """For the `backward` of an `autograd.Function`: it runs under autocast if its forward did.
+    """A decorator for the `backward` of an `autograd.Function`: runs it under autocast if the forward pass did.
 
     >>> class Double(torch.autograd.Function):
     ...     @staticmethod

@@ -1,4 +1,4 @@
-"""`torch.amp.GradScaler`: a loss is scaled up so that short gradients do not vanish, and steps with infinite ones are skipped."""
+"""`torch.amp.GradScaler`: scales the loss up so that float16 gradients do not underflow, and skips steps with infinite gradients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState:
-    """How far an optimizer has come in this iteration.
+    """The stages of an optimizer in an iteration.
 
     >>> torch.amp.grad_scaler.OptState.READY
     0
@@ -54,11 +54,11 @@ class GradScaler:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._init_scale = init_scale
         self._init_growth_tracker = 0
-        self._scale: Tensor | None = None  # made when something is first scaled
+        self._scale: Tensor | None = None  # made at the first call of `scale`
         self._growth_tracker: Tensor | None = None
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval = growth_interval
-        # By optimizer: how far it has come, and whether an infinite gradient was found.
+        # By optimizer: its stage, and whether an infinite gradient was found.
         self._per_optimizer_states: dict[int, dict[str, Any]] = {}
 
     # ----- One iteration ----------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        """Unscale the gradients, if that was not done, and step unless one of them is infinite or NaN."""
+        """Unscale the gradients if they are not unscaled yet, and step unless one of them is infinite or NaN."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -160,33 +160,33 @@ class GradScaler:
     # ----- Settings ---------------------------------------------------------------------------------------------------
 
     def get_scale(self) -> float:
-        """The scale; 1.0 if this is not enabled."""
+        """The scale; 1.0 if scaling is disabled."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
 
     def get_growth_factor(self) -> float:
-        """What the scale grows by."""
+        """The factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set what the scale grows by."""
+        """Set the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale shrinks by after an infinite gradient."""
+        """The factor of the scale after an infinite gradient."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set what the scale shrinks by."""
+        """Set the factor of the scale after an infinite gradient."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """After how many good steps in a row the scale grows."""
+        """The number of good steps in a row after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Set after how many good steps the scale grows."""
+        """Set the number of good steps in a row after which the scale grows."""
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self) -> int:
@@ -195,11 +195,11 @@ class GradScaler:
         return self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker.item())
 
     def is_enabled(self) -> bool:
-        """Whether this scales at all."""
+        """Whether scaling is enabled."""
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """The scale and what it adapts by, to be saved; empty if this is not enabled."""
+        """The scale and its settings, for saving; empty if scaling is disabled."""
         if not self._enabled:
             return {}
         return {
@@ -211,7 +211,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
+        """Restore the result of `state_dict`."""
         if not self._enabled:
             return
         if not state_dict:
@@ -243,7 +243,7 @@ class GradScaler:
 
 
 def _unscale(optimizer: Any, inverse: np.float32) -> bool | None:
-    """Multiply an optimizer's gradients; whether one has an infinity or NaN, None if there is no gradient at all."""
+    """Multiply an optimizer's gradients in place; returns whether one has an infinity or NaN, or None if there are no gradients."""
     grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
     if any(g.dtype is penlight.float16 for g in grads):
         raise ValueError("Attempting to unscale FP16 gradients.")
@@ -251,7 +251,7 @@ def _unscale(optimizer: Any, inverse: np.float32) -> bool | None:
 
 
 def _scale_all(grads: Any, factor: float) -> bool:
-    """Multiply gradients in place; whether one has an infinity or NaN."""
+    """Multiply gradients in place; returns whether one has an infinity or NaN."""
     found = False
     with penlight.no_grad():
         for grad in grads:

@@ -41,7 +41,7 @@ from typing import Any
 
 NAMESPACE: dict[str, Any] = {"__name__": None, "SLOW": 0, "LOGS": 0, "PARTIAL": 0}
 
-casting = False  # whether autocast is on in some thread: see Note [Borrowed functions] in amp/_casting.py
+casting = False  # whether autocast is enabled in some thread: see Note [Intercepted functions] in amp/_casting.py
 
 _lock: Any = threading.RLock()  # see Note [A lock that Ctrl-C cannot keep] in kernels/parallel.py
 

@@ -9,7 +9,7 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from penlight import _takeover
+from penlight import _torch_function
 from penlight._refused import NotAvailable, message, refused_class
 from penlight.autograd import modes
 from penlight.device import device as device
@@ -23,11 +23,12 @@ from penlight.overrides import (
 from penlight.random import Generator as Generator
 from penlight.size import Size as Size
 from penlight.tensor import DISABLED, Tensor as TensorBase
+from penlight.tensor.memory import root_of
 
 from . import _c_nn
 
 _conversion = lazy_import(globals(), "_conversion", "penlight.nn.modules._conversion")
-_storage = lazy_import(globals(), "_storage", "penlight.storage")
+
 _typeinfo = lazy_import(globals(), "_typeinfo", "penlight.typeinfo")
 
 
@@ -72,7 +73,7 @@ _mps_is_on_macos_13_or_newer = _mps_is_available
 
 
 def _get_cudnn_enabled() -> bool:
-    """What `torch.backends.cudnn.enabled` was set to."""
+    """The value of `torch.backends.cudnn.enabled`."""
     return bool(import_module("penlight.backends.cudnn").enabled)
 
 
@@ -93,12 +94,12 @@ def _get_accelerator(check: bool | None = None) -> device:
 
 def _len_torch_function_stack() -> int:
     """The number of open modes."""
-    return len(_takeover.modes.get())
+    return len(_torch_function.modes.get())
 
 
 def _get_function_stack_at(level: int) -> Any:
     """One of the open modes, outermost first."""
-    return _takeover.modes.get()[level]
+    return _torch_function.modes.get()[level]
 
 
 def _add_docstr(obj: Any, doc: str) -> Any:
@@ -110,7 +111,7 @@ def _add_docstr(obj: Any, doc: str) -> Any:
 
 
 def _is_torch_function_mode_enabled() -> bool:
-    return bool(_takeover.modes.get()) and not _takeover.all_off.get()
+    return bool(_torch_function.modes.get()) and not _torch_function.all_off.get()
 
 
 def _are_functorch_transforms_active() -> bool:
@@ -120,7 +121,7 @@ def _are_functorch_transforms_active() -> bool:
 
 def _is_alias_of(first: TensorBase, second: TensorBase) -> bool:
     """Whether two tensors share a storage."""
-    return _storage.owner_of(first._array) is _storage.owner_of(second._array)
+    return root_of(first._array) is root_of(second._array)
 
 
 _DisableTorchDispatch = DisableTorchFunctionSubclass
@@ -128,11 +129,11 @@ _disabled_torch_function_impl = _disabled_torch_dispatch_impl = DISABLED
 
 
 def _is_torch_function_enabled() -> bool:
-    return not (_takeover.subclasses_off.get() or _takeover.all_off.get())
+    return not (_torch_function.subclasses_off.get() or _torch_function.all_off.get())
 
 
 def _is_torch_function_all_disabled() -> bool:
-    return _takeover.all_off.get()
+    return _torch_function.all_off.get()
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:

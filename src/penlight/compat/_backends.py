@@ -1,4 +1,4 @@
-"""The functions of `torch.backends` modules; their switches are in the table."""
+"""The functions of `torch.backends` modules; their settings are in the table."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def sdp_kernel(
     """Deprecated: `torch.nn.attention.sdpa_kernel`. Penlight has one implementation of attention.
 
     Args:
-        enable_flash, enable_math, enable_mem_efficient, enable_cudnn: what the questions answer inside; without effect
+        enable_flash, enable_math, enable_mem_efficient, enable_cudnn: the answers of `math_sdp_enabled()` and similar queries inside
 
     Returns:
         a context manager

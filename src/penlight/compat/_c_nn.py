@@ -1,4 +1,4 @@
-"""torch._C._nn: the C++ functions behind PyTorch's `nn.functional`, implemented by ours."""
+"""torch._C._nn: the C++ functions behind PyTorch's `nn.functional`, implemented by Penlight's `nn.functional`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ def _upsample(mode: str, antialias: bool) -> Callable[..., Any]:
             rest = rest[1:]
         given = [factor for factor in (*rest, *options.values()) if factor is not None]
         if output_size is not None and given:
-            raise NotImplementedError(
-                "upsampling by factors to a size that is given too: use nn.functional.interpolate"
-            )
+            raise NotImplementedError("upsampling with both a size and factors: use nn.functional.interpolate")
         size: dict[str, Any] = {"scale_factor": given[0]} if output_size is None else {"size": list(output_size)}
         return _functional.interpolate(input, mode=mode.replace("_", "-"), antialias=antialias, **size, **aligned)
 

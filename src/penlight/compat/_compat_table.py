@@ -26,14 +26,14 @@ class Row(NamedTuple):
     returns: Mapping[str, Any] = {}  # functions, and the value that each returns
     accepts: tuple[str, ...] = ()  # functions without effect; a seed must be an integer
     values: Mapping[str, Any] = {}
-    names: Mapping[str, str] = {}  # our modules, and the names to take from each (`theirs=ours`)
+    names: Mapping[str, str] = {}  # modules of Penlight, and the names to take from each (`name=torch_name`)
     refuses: tuple[str, str] = ("", "")  # for every other name of PyTorch's: why it raises, and what to use instead
     # Functions (classes, if capitalised) that raise, by the reason, or by PyTorch's error.
     refused: Mapping[str | tuple[type[Exception], str], str] = {}
     # Pairs of a getter and a setter, and the initial value.
     stored: Mapping[str, Any] = {}
     flags: tuple[str, ...] = ()  # functions that change values: `set_flags` permanently, `flags` in a context
-    settable: bool = False  # every other name is a switch too, which can be set
+    settable: bool = False  # every other name can be set, without effect
 
 
 def parse_args(*arg_descriptors: str) -> Any:
@@ -124,7 +124,7 @@ def nvtx_range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
 
 
 _NOT_HERE = {"is_available()": False}
-_SWITCHES = "Switches without effect."
+_SWITCHES = "Settings without effect."
 _NO_GRAPHS = "Penlight does not turn programs into graphs ahead of time."
 _NO_EXPORT = (
     "Penlight does not export programs.",
@@ -135,12 +135,12 @@ _FLEX = (
     "it is a compiler's feature. Use torch.nn.functional.scaled_dot_product_attention with an attn_mask: a boolean one "
     "for a mask_mod, a float one for a score_mod that adds a bias."
 )
-_ASK_FIRST = "Penlight runs on the CPU: ask torch.{}.is_available() first (it is False here)"
+_ASK_FIRST = "Penlight runs on the CPU: check torch.{}.is_available() first (it is False here)"
 _NO_NCCL = "PyTorch is not compiled with NCCL support"
 _STREAMS = """Batcher Collator Concater Demultiplexer FileLister FileOpener Filter Forker Grouper IterableWrapper Mapper Multiplexer Sampler
     ShardingFilter Shuffler StreamReader UnBatcher Zipper""".split()  # noqa: SIM905
 _MAPS = ("Batcher", "Concater", "Mapper", "SequenceWrapper", "Zipper")
-_NO_FRAMES = ("Penlight's pipes of data know no data frames and no decoders.", "Use map() with a function of your own.")
+_NO_FRAMES = ("Penlight's data pipes support no data frames and no decoders.", "Use map() with a function of your own.")
 # PyTorch's errors for functions of Apple's GPU on machines without one: each names the C++ function.
 _INNER = {
     "Event": "acquireEvent",
@@ -166,39 +166,39 @@ _FUNC = "grad grad_and_value"
 
 TABLE = {
     "__future__": Row(
-        "Choices between old and new behaviour of module conversions.",
+        "Settings for the conversion of modules.",
         stored={
             f"get_{choice}_module_params_on_conversion set_{choice}_module_params_on_conversion(value)": False
             for choice in ("overwrite", "swap")
         },
     ),
     "_VF": Row(
-        "Functions that recurrent layers are made of.",
+        "The functions of recurrent layers, and some others.",
         names={
             "penlight": """
                 gru gru_cell lstm lstm_cell norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell split stft tensordot unique_consecutive"""
         },
     ),
     "_custom_op": Row(
-        "Operators of one's own, the old way.",
+        "The old interface of custom operators.",
         refuses=(
             _NO_DISPATCHER,
             "Call the function itself, or write a torch.autograd.Function for one with a derivative of its own.",
         ),
     ),
     "_custom_ops": Row(
-        "Operators of other packages. What they say about shapes is accepted.",
+        "Custom operators of other packages. Functions that infer their shapes are accepted.",
         values={"impl_abstract": impl_abstract},
         refused={
             f"{_NO_DISPATCHER} Use torch.library.custom_op.": "custom_op impl get_ctx impl_save_for_backward impl_backward"
         },
     ),
     "_decomp": Row(
-        "Operators taken apart.",
-        refuses=("Penlight's operators are not taken apart.", "Read penlight.ops, where each is one declaration."),
+        "Decompositions of operators.",
+        refuses=("Penlight has no decompositions.", "Read penlight.ops, where each operator is one declaration."),
     ),
     "_dynamo": Row(
-        "The front of PyTorch's compiler: its switches are accepted, and nothing is compiled.",
+        "The front end of PyTorch's compiler: its settings are accepted, and nothing is compiled.",
         returns={"is_compiling()": False},
         accepts=(
             "graph_break(msg='')",
@@ -223,13 +223,13 @@ TABLE = {
     ),
     "_dynamo.config": Row(_SWITCHES, settable=True),
     "_dynamo.eval_frame": Row(
-        "Modules that were compiled.",
+        "Compiled modules.",
         names={"penlight.compiler": "OptimizedModule is_compiling=is_dynamo_supported"},
         refuses=_NO_COMPILER,
     ),
     "_dynamo.utils": Row(_SWITCHES, values={"counters": Counter()}, settable=True),
-    "_functorch": Row("Where PyTorch has the code of `torch.func`."),
-    "_functorch.apis": Row("The transforms by their public names.", names={"penlight.func": f"{_FUNC} vmap"}),
+    "_functorch": Row("The package of `torch.func` in PyTorch."),
+    "_functorch.apis": Row("The public names of the transforms.", names={"penlight.func": f"{_FUNC} vmap"}),
     "_functorch.eager_transforms": Row(
         "The transforms that differentiate.",
         names={"penlight.func": f"{_FUNC} functionalize hessian jacfwd jacrev jvp linearize vjp"},
@@ -246,14 +246,14 @@ TABLE = {
         },
     ),
     "_guards": Row(
-        "Questions that libraries ask while PyTorch compiles. Penlight does not, and has no fake tensors.",
+        "The state of PyTorch's compiler. Penlight does not compile, and has no fake tensors.",
         returns={"active_fake_mode()": None, "detect_fake_mode(inputs=None)": None},
     ),
     "_higher_order_ops": Row(
         "Control flow in graphs.", refuses=(_NO_GRAPHS, "Write Python's own `if`, `for` and `while`.")
     ),
     "_inductor": Row(
-        "The back of PyTorch's compiler: its switches are accepted, and nothing is compiled.",
+        "The back end of PyTorch's compiler: its settings are accepted, and nothing is compiled.",
         returns={"list_options()": [], "list_mode_options(mode=None, dynamic=None)": {}},
         refused={
             "Penlight does not compile. Save the weights with torch.save(module.state_dict(), path).": """
@@ -265,22 +265,20 @@ TABLE = {
     "_inductor.utils": Row(
         _SWITCHES, values={"fresh_inductor_cache": nullcontext, "fresh_cache": nullcontext}, settable=True
     ),
-    "_logging": Row(
-        "Which parts of PyTorch's compiler report: there is nothing to report.", accepts=("set_logs(**options)",)
-    ),
+    "_logging": Row("The logs of PyTorch's compiler: there are none.", accepts=("set_logs(**options)",)),
     "_prims_common": Row("Names for annotations.", names={"penlight.types": "Device=DeviceLikeType Number=NumberType"}),
     "_refs": Row(
         "Operators written in terms of others.",
         refuses=(
             "Penlight's operators are not written in terms of others.",
-            "Call the function of torch of that name.",
+            "Call the function of torch with that name.",
         ),
     ),
     "_subclasses": Row(
         "Fake tensors.", refuses=("Penlight has no fake tensors.", "Compute on real ones, or on shapes.")
     ),
     "_utils_internal": Row(
-        "Where PyTorch differs inside the company that it comes from: not here.",
+        "PyTorch's settings for use inside Meta, with their values elsewhere.",
         returns={
             "justknobs_check(name, default=True)": True,
             "max_clock_rate()": 1100,
@@ -301,23 +299,23 @@ TABLE = {
         },
     ),
     "_vmap_internals": Row(
-        "The older `vmap`, which packages import still.",
+        "The older `vmap`, which packages still import.",
         names={"penlight.func": "vmap", "penlight._functorch_package": "_vmap"},
     ),
     "ao": Row("Quantisation.", refuses=_NO_QUANTISED),
     "autograd.profiler_legacy": Row(
-        "The profiler's module of old; the class is the one of today.", names={"penlight.autograd.profiler": "profile"}
+        "The profiler's old module, with the present class.", names={"penlight.autograd.profiler": "profile"}
     ),
     "backends": Row(
-        "The switches of libraries below PyTorch. They can be set, and change nothing: NumPy computes.",
+        "The settings of libraries below PyTorch. They have no effect, since NumPy computes.",
         values={
             "fp32_precision": "none",
-            "__allow_nonbracketed_mutation": nullcontext,  # a context in which switches can be set: here they always can
+            "__allow_nonbracketed_mutation": nullcontext,  # a context in which settings can be changed: here they always can
         },
     ),
-    "backends.cpu": Row("What the processor can do.", names={"penlight._backends": "get_cpu_capability"}),
+    "backends.cpu": Row("The capabilities of the processor.", names={"penlight._backends": "get_cpu_capability"}),
     "backends.cuda": Row(
-        "CUDA, which is not here: its switches can be set and change nothing. Attention is computed in one way.",
+        "CUDA, which is not available: its settings have no effect. Attention has one implementation.",
         returns={
             "is_built()": False,
             "is_flash_attention_available()": False,
@@ -346,7 +344,7 @@ TABLE = {
         },
     ),
     "backends.cudnn": Row(
-        "cuDNN, which is not here: its switches can be set and change nothing.",
+        "cuDNN, which is not available: its settings have no effect.",
         returns={**_NOT_HERE, "version()": None, "is_acceptable(tensor)": False},
         values={
             **{"enabled": True, "deterministic": False, "benchmark": False, "benchmark_limit": None},
@@ -366,12 +364,12 @@ TABLE = {
     "backends.mha": Row(_SWITCHES, settable=True),
     "backends.miopen": Row(_SWITCHES, settable=True),
     "backends.mkl": Row(
-        "Whether NumPy computes with Intel's library.",
+        "MKL, and whether NumPy uses it.",
         values={"VERBOSE_OFF": 0, "VERBOSE_ON": 1},
         names={"penlight._backends": "mkl_is_available=is_available verbose"},
     ),
     "backends.mkldnn": Row(
-        "oneDNN, which is not here: its switches can be set and change nothing.",
+        "oneDNN, which is not available: its settings have no effect.",
         returns={**_NOT_HERE, "is_acl_available()": False},
         values={
             **{"VERBOSE_OFF": 0, "VERBOSE_ON": 1, "VERBOSE_ON_CREATION": 2},
@@ -382,7 +380,7 @@ TABLE = {
         flags=("flags(enabled=False, deterministic=False, allow_tf32=True, fp32_precision='none')",),
     ),
     "backends.mps": Row(
-        "Apple's GPU, which is not here.",
+        "Apple's GPU, which is not available.",
         returns={**_NOT_HERE, "is_built()": False},
         refused={
             (
@@ -397,16 +395,16 @@ TABLE = {
         values={"enabled": False},
         flags=("flags(enabled=False)", "set_flags(_enabled)"),
     ),
-    "backends.openmp": Row("OpenMP: NumPy has threads of its own.", returns=_NOT_HERE),
+    "backends.openmp": Row("OpenMP, which is not used here.", returns=_NOT_HERE),
     "backends.opt_einsum": Row(
-        "The order of products in `einsum`, which is found without that package.",
+        "The order of products in `einsum`, which Penlight chooses without that package.",
         returns={**_NOT_HERE, "get_opt_einsum()": None},
         values={"enabled": False, "strategy": None},
         flags=("flags(enabled=None, strategy=None)",),
     ),
     "backends.python_native": Row(_SWITCHES, settable=True),
     "backends.quantized": Row(
-        "The engines of quantised arithmetic: there is none.", values={"engine": "none", "supported_engines": ["none"]}
+        "The engines of quantised arithmetic: there are none.", values={"engine": "none", "supported_engines": ["none"]}
     ),
     "compiler.config": Row(_SWITCHES, settable=True),
     "cpu.amp": Row(
@@ -414,18 +412,18 @@ TABLE = {
         names={"penlight._device_amp": "CpuGradScaler=GradScaler cpu_autocast=autocast"},
     ),
     "cuda.amp": Row(
-        "The old names of `torch.amp` for a GPU. They warn, and do nothing where there is none.",
+        "The old names of `torch.amp` for a GPU. They warn, and have no effect.",
         names={"penlight._device_amp": "CudaGradScaler=GradScaler cuda_autocast=autocast custom_bwd custom_fwd"},
     ),
     "cuda.amp.autocast_mode": Row(
-        "`autocast` and its kin.", names={"penlight._device_amp": "cuda_autocast=autocast custom_bwd custom_fwd"}
+        "`autocast` and its decorators.", names={"penlight._device_amp": "cuda_autocast=autocast custom_bwd custom_fwd"}
     ),
     "cuda.amp.grad_scaler": Row("`GradScaler`.", names={"penlight._device_amp": "CudaGradScaler=GradScaler"}),
     "cuda.amp.common": Row(
         "Whether mixed precision on a GPU can work: there is no GPU.", returns={"amp_definitely_not_available()": True}
     ),
     "cuda.memory": Row(
-        "The memory of GPUs: none is used, and none can be.",
+        "The memory of GPUs: there is none.",
         returns={
             **{f"{name}(device=None)": 0 for name in _NO_BYTES},
             **{"memory_stats(device=None)": OrderedDict(), "memory_stats_as_nested_dict(device=None)": {}},
@@ -445,7 +443,7 @@ TABLE = {
         },
     ),
     "cuda.nccl": Row(
-        "NVIDIA's collectives, which are not here.",
+        "NVIDIA's collectives, which are not available.",
         values={"is_available": nccl_is_available},
         refused={
             (RuntimeError, f"{_NO_NCCL}, and Penlight runs in one process on the CPU"): """
@@ -464,10 +462,10 @@ TABLE = {
                 get_rng_state_all manual_seed manual_seed_all seed seed_all set_rng_state set_rng_state_all"""
         },
     ),
-    "cuda.streams": Row("Queues of work and marks in them.", names={"penlight.cuda": "Event ExternalStream Stream"}),
-    "export": Row("Programs for other machines.", refuses=_NO_EXPORT),
+    "cuda.streams": Row("Streams and events.", names={"penlight.cuda": "Event ExternalStream Stream"}),
+    "export": Row("Export of programs.", refuses=_NO_EXPORT),
     "functional": Row(
-        "The old home of some functions that are at the top of torch.",
+        "The old module of some functions of torch.",
         names={
             "penlight": """
                 atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
@@ -475,7 +473,7 @@ TABLE = {
         },
     ),
     "jit.annotations": Row(
-        "Names for the types of TorchScript, which functions carry as annotations.",
+        "Names of TorchScript's types, for annotations.",
         names={
             "penlight.jit": "BroadcastingList1 BroadcastingList2 BroadcastingList3 BroadcastingListCls",
             "typing": "Any Dict List Optional Tuple Union",
@@ -485,7 +483,7 @@ TABLE = {
         "Events for monitors.", refuses=("Penlight reports no events.", "Use logging, or torch.utils.tensorboard.")
     ),
     "mps": Row(
-        "Apple's GPU, which is not here.",
+        "Apple's GPU, which is not available.",
         returns={**_NOT_HERE, "device_count()": 0},
         accepts=("manual_seed(seed)",),
         refused={
@@ -494,12 +492,12 @@ TABLE = {
         },
     ),
     "mtia": Row(
-        "Meta's accelerator, which is not here.",
+        "Meta's accelerator, which is not available.",
         returns={**_NOT_HERE, "is_initialized()": False, "device_count()": 0},
         accepts=("manual_seed(seed)", "manual_seed_all(seed)"),
         refuses=("Penlight runs on the CPU.", "Use device='cpu'."),
     ),
-    "nested._internal": Row("Where PyTorch keeps the class of nested tensors."),
+    "nested._internal": Row("The package of the class of nested tensors."),
     "nested._internal.nested_tensor": Row(
         "The class of nested tensors.", names={"penlight.nested.tensor": "NestedTensor"}
     ),
@@ -511,7 +509,7 @@ TABLE = {
         },
     ),
     "multiprocessing.reductions": Row(
-        "How tensors travel between processes.",
+        "The transfer of tensors between processes.",
         names={"penlight.multiprocessing": "init_reductions", "multiprocessing.reduction": "ForkingPickler register"},
     ),
     "nn.utils._per_sample_grad": Row(
@@ -522,7 +520,7 @@ TABLE = {
         },
     ),
     "onnx": Row(
-        "Programs for ONNX.",
+        "Export to ONNX.",
         returns={"is_in_onnx_export()": False},
         accepts=(
             "register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version)",
@@ -531,12 +529,12 @@ TABLE = {
         refuses=_NO_EXPORT,
     ),
     "onnx.symbolic_helper": Row(
-        "Decorators of functions for the export are accepted: nothing is exported.",
+        "Decorators of functions for the export, which are accepted: nothing is exported.",
         values={"parse_args": parse_args},
         refuses=_NO_EXPORT,
     ),
     "package": Row(
-        "Programs with their code in one file.",
+        "Models and their code in one file.",
         refuses=("Penlight does not package code.", "Save the weights with torch.save(module.state_dict(), path)."),
     ),
     "quantization": Row("Quantisation, by its old name.", refuses=_NO_QUANTISED),
@@ -549,14 +547,14 @@ TABLE = {
         },
     ),
     "utils._python_dispatch": Row(
-        "Modes that see each op below the functions.",
+        "Modes that intercept each op below the functions.",
         names={
             "penlight._dispatch_mode": """
                 TorchDispatchMode is_traceable_wrapper_subclass return_and_correct_aliasing _disable_current_modes _get_current_dispatch_mode"""
         },
     ),
-    "utils._sympy": Row("Sizes as symbols, which Penlight has not; the names that other packages import."),
-    "utils._sympy.numbers": Row("The integers beyond all others, as bounds of sizes.", values={"int_oo": math.inf}),
+    "utils._sympy": Row("Symbolic sizes, which Penlight does not have; the names that other packages import."),
+    "utils._sympy.numbers": Row("Infinite integers, as bounds of sizes.", values={"int_oo": math.inf}),
     "utils._triton": Row(
         "Whether there is a compiler for GPU kernels.", returns={"has_triton()": False, "has_triton_package()": False}
     ),
@@ -576,11 +574,11 @@ TABLE = {
         ),
     ),
     "utils.collect_env": Row(
-        "What is installed.", refuses=("It asks for PyTorch's libraries and for GPUs.", "Use `penlight doctor`.")
+        "A report of what is installed.", refuses=("It reports PyTorch's libraries and GPUs.", "Use `penlight doctor`.")
     ),
-    "utils.data.datapipes": Row("Streams and maps of samples that are put together from parts.", refuses=_NO_FRAMES),
+    "utils.data.datapipes": Row("Streams and maps of samples, composed of small parts.", refuses=_NO_FRAMES),
     "utils.data.datapipes.datapipe": Row(
-        "What all pipes are.",
+        "The base classes of pipes.",
         names={
             "penlight._datapipes": "DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation functional_datapipe non_deterministic "
             "guaranteed_datapipes_determinism runtime_validation runtime_validation_disabled"
@@ -600,7 +598,7 @@ TABLE = {
         refuses=_NO_FRAMES,
     ),
     "utils.deterministic": Row(
-        "Whether uninitialised memory is filled while deterministic algorithms are asked for: kept, and without effect.",
+        "Whether to fill uninitialised memory in deterministic mode: stored, without effect.",
         values={"fill_uninitialized_memory": True},
     ),
     "utils.flop_counter": Row(
@@ -609,11 +607,11 @@ TABLE = {
         refuses=("Penlight counts matrix products and convolutions.", "Give FlopCounterMode a custom_mapping."),
     ),
     "utils.model_zoo": Row(
-        "The old name of a function of torch.hub, and the progress bar that others take from there.",
+        "The old name of a function of torch.hub, and the progress bar that programs import from here.",
         names={"penlight.hub": "_download_url_to_file load_state_dict_from_url=load_url tqdm"},
     ),
     "xpu": Row(
-        "Intel's GPU, which is not here.",
+        "Intel's GPU, which is not available.",
         returns={
             **_NOT_HERE,
             **{"is_initialized()": False, "is_bf16_supported(including_emulation=True)": False, "device_count()": 0},
@@ -639,7 +637,7 @@ TABLE = {
 }
 
 
-def has_parts(name: str) -> bool:
+def has_submodules(name: str) -> bool:
     """Whether the table has submodules of a module."""
     return any(other.startswith(f"{name}.") for other in TABLE)
 
@@ -723,7 +721,12 @@ def _stored(module: str, pair: str, value: Any) -> tuple[Any, Any]:
     argument = write.partition("(")[2].removesuffix(")")
     call = f">>> {module.replace('penlight', 'torch')}."
     question = documented(
-        f"What was set; {value} at first.", "Returns:", "    True or False", "", f"{call}{read}()", str(value)
+        f"The value that was set; {value} by default.",
+        "Returns:",
+        "    True or False",
+        "",
+        f"{call}{read}()",
+        str(value),
     )
     order = ("Args:", f"    {argument}: True or False", "", "Returns:", "    None", "")
     return (
@@ -732,7 +735,7 @@ def _stored(module: str, pair: str, value: Any) -> tuple[Any, Any]:
             module,
             write,
             f"kept.__setitem__(0, bool({argument}))",
-            documented("Kept, and without effect.", *order, f"{call}{_name(write)}({value})"),
+            documented("Stored, without effect.", *order, f"{call}{_name(write)}({value})"),
             kept=kept,
         ),
     )

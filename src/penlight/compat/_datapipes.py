@@ -136,15 +136,15 @@ def _sized(pipe: Any, source: Any) -> int:
         raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length") from None
 
 
-class _Over(IterDataPipe):
-    """A stream over another one."""
+class _BasedOn(IterDataPipe):
+    """A stream based on another one."""
 
     def __init__(self, datapipe: Any) -> None:
         self.datapipe = datapipe
 
 
-class _AsLong(_Over):
-    """A stream over another one of the same length."""
+class _SameLength(_BasedOn):
+    """A stream based on another one of the same length."""
 
     def __len__(self) -> int:
         return _sized(self, self.datapipe)
@@ -174,7 +174,7 @@ class IterableWrapperIterDataPipe(IterDataPipe):
 
 @example_of_stream("list(IterableWrapper([1, 2]).map(lambda sample: 10 * sample))", "[10, 20]")
 @functional_datapipe("map")
-class MapperIterDataPipe(_AsLong):
+class MapperIterDataPipe(_SameLength):
     """Applies the function `fn` to each sample of `datapipe`, or to its columns `input_col`; the result replaces column `output_col`."""
 
     def __init__(self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None) -> None:
@@ -216,7 +216,7 @@ class CollatorIterDataPipe(MapperIterDataPipe):
 
 @example_of_stream("list(IterableWrapper(range(4)).filter(lambda sample: sample > 1))", "[2, 3]")
 @functional_datapipe("filter")
-class FilterIterDataPipe(_Over):
+class FilterIterDataPipe(_BasedOn):
     """The samples of `datapipe` for which the predicate `filter_fn` of the sample, or of its columns `input_col`, is true."""
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:
@@ -239,7 +239,7 @@ class FilterIterDataPipe(_Over):
 
 @example_of_stream("list(IterableWrapper(range(3)).batch(2))", "[[0, 1], [2]]")
 @functional_datapipe("batch")
-class BatcherIterDataPipe(_Over):
+class BatcherIterDataPipe(_BasedOn):
     """Batches of `batch_size` samples of `datapipe`, as instances of `wrapper_class`; `drop_last` leaves out a last one that is not full."""
 
     def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk) -> None:
@@ -261,35 +261,35 @@ class BatcherIterDataPipe(_Over):
 
 @example_of_stream("list(IterableWrapper([[0, 1], [2]]).unbatch())", "[0, 1, 2]")
 @functional_datapipe("unbatch")
-class UnBatcherIterDataPipe(_Over):
-    """The samples of the batches of `datapipe`, `unbatch_level` deep; -1: all the way down."""
+class UnBatcherIterDataPipe(_BasedOn):
+    """The samples of the batches of `datapipe`, `unbatch_level` deep; -1 unbatches all levels."""
 
     def __init__(self, datapipe: Any, unbatch_level: int = 1) -> None:
         super().__init__(datapipe)
         self.unbatch_level = unbatch_level
 
-    def _dive(self, element: Any, level: int) -> Iterator[Any]:
+    def _unbatch(self, element: Any, level: int) -> Iterator[Any]:
         if level == 0 or (level < 0 and not isinstance(element, (list, DataChunk))):
             yield element
         elif level > 0 and not isinstance(element, (list, DataChunk)):
             raise IndexError(f"unbatch_level {self.unbatch_level} exceeds the depth of the DataPipe")
         else:
             for inner in element:
-                yield from self._dive(inner, level - 1 if level > 0 else -1)
+                yield from self._unbatch(inner, level - 1 if level > 0 else -1)
 
     def __iter__(self) -> Iterator[Any]:
         if self.unbatch_level < -1:
             raise ValueError("unbatch_level must be -1 or >= 0")
         for element in self.datapipe:
-            yield from self._dive(element, self.unbatch_level)
+            yield from self._unbatch(element, self.unbatch_level)
 
 
 @example_of_stream("sorted(IterableWrapper(range(3)).shuffle())", "[0, 1, 2]")
 @functional_datapipe("shuffle")
-class ShufflerIterDataPipe(_AsLong):
+class ShufflerIterDataPipe(_SameLength):
     """Shuffles the samples of `datapipe`: each is drawn from a buffer of `buffer_size` upcoming samples.
 
-    Batches are opened first, `unbatch_level` deep.
+    Batches are unbatched first, `unbatch_level` deep.
     """
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
@@ -331,7 +331,7 @@ def _drawn_seed() -> int:
 
 
 @example_of_stream('list(torch.utils.data.datapipes.iter.Sampler(IterableWrapper("abc")))', "[0, 1, 2]")
-class SamplerIterDataPipe(_Over):
+class SamplerIterDataPipe(_BasedOn):
     """The indices into `datapipe` in the order of `sampler`, a class that is called with `sampler_args` and `sampler_kwargs`."""
 
     def __init__(self, datapipe: Any, sampler: Any = SequentialSampler, sampler_args: Any = None, sampler_kwargs: Any = None) -> None:  # fmt: skip
@@ -438,7 +438,7 @@ class _ChildDataPipe(IterDataPipe):
 
 @example_of_stream("[list(fork) for fork in IterableWrapper([1, 2]).fork(num_instances=2)]", "[[1, 2], [1, 2]]")
 def ForkerIterDataPipe(datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: str | None = None) -> Any:
-    """Several streams with the same samples, those of `datapipe`; `buffer_size` is how far one may be ahead, and `copy` is ignored.
+    """Several streams with the samples of `datapipe`; one may be `buffer_size` samples ahead of another. `copy` is ignored.
 
     Returns:
         a list of `num_instances` streams.
@@ -455,9 +455,9 @@ def ForkerIterDataPipe(datapipe: Any, num_instances: int, buffer_size: int = 100
 def DemultiplexerIterDataPipe(
     datapipe: Any, num_instances: int, classifier_fn: Callable[[Any], Any], drop_none: bool = False, buffer_size: int = 1000
 ) -> Any:  # fmt: skip
-    """Splits `datapipe` into several streams: `classifier_fn` gives the number of the stream for a sample, or None with `drop_none`.
+    """Splits `datapipe` into several streams: `classifier_fn` returns the number of the stream for a sample, or None with `drop_none`.
 
-    `buffer_size` is how many samples may wait.
+    At most `buffer_size` samples wait to be read.
 
     Returns:
         a list of `num_instances` streams.
@@ -481,16 +481,16 @@ def DemultiplexerIterDataPipe(
 
 @example_of_stream("list(IterableWrapper(range(4)).groupby(lambda sample: sample % 2))", "[[0, 2], [1, 3]]")
 @functional_datapipe("groupby")
-class GrouperIterDataPipe(_Over):
+class GrouperIterDataPipe(_BasedOn):
     """Batches of samples of `datapipe` with the same key.
 
     Args:
-        group_key_fn: a function that gives the key of a sample.
-        keep_key: whether to give pairs of a key and a batch.
-        buffer_size: how many samples are kept; then the largest group is given.
-        group_size: the size of a full group; without it groups are as large as they become.
-        guaranteed_group_size: the least size of a group that is given before it is full.
-        drop_remaining: leave out groups that are smaller, instead of an error.
+        group_key_fn: a function that returns the key of a sample.
+        keep_key: whether to yield pairs of a key and a batch.
+        buffer_size: the number of samples to keep; when it is reached, the largest group is yielded.
+        group_size: the size of a full group; None for no limit.
+        guaranteed_group_size: the minimum size of a group that is yielded before it is full.
+        drop_remaining: drop smaller groups, instead of raising an error.
     """
 
     def __init__(
@@ -511,7 +511,7 @@ class GrouperIterDataPipe(_Over):
             held += 1
             if self.group_size is not None and len(groups[key]) == self.group_size:
                 held -= self.group_size
-                yield self._shown(key, groups.pop(key))
+                yield self._batch_of(key, groups.pop(key))
             if held == self.buffer_size:
                 key = max(groups, key=lambda k: len(groups[k]))
                 if self.guaranteed is not None and len(groups[key]) < self.guaranteed and not self.drop_remaining:
@@ -519,19 +519,19 @@ class GrouperIterDataPipe(_Over):
                 group = groups.pop(key)
                 held -= len(group)
                 if self.guaranteed is None or len(group) >= self.guaranteed or not self.drop_remaining:
-                    yield self._shown(key, group)
+                    yield self._batch_of(key, group)
         for key, group in groups.items():
-            yield self._shown(key, group)
+            yield self._batch_of(key, group)
 
-    def _shown(self, key: Any, group: list[Any]) -> Any:
+    def _batch_of(self, key: Any, group: list[Any]) -> Any:
         batch = DataChunk(group)
         return (key, batch) if self.keep_key else batch
 
 
 @example_of_stream("list(IterableWrapper(range(3)).sharding_filter())", "[0, 1, 2]")
 @functional_datapipe("sharding_filter")
-class ShardingFilterIterDataPipe(_Over):
-    """Every n-th sample of `datapipe`: those of this one of n instances, which `apply_sharding` sets."""
+class ShardingFilterIterDataPipe(_BasedOn):
+    """Every n-th sample of `datapipe`: the share of one of n instances, as set by `apply_sharding`."""
 
     num_of_instances, instance_id = 1, 0
 
@@ -588,7 +588,7 @@ class FileListerIterDataPipe(IterDataPipe):
 
 
 @functional_datapipe("open_files")
-class FileOpenerIterDataPipe(_Over):
+class FileOpenerIterDataPipe(_BasedOn):
     """Pairs of a path of `datapipe` and its file, opened with `mode` and `encoding`; `length` is the length of the stream.
 
     >>> import os, tempfile
@@ -609,7 +609,7 @@ class FileOpenerIterDataPipe(_Over):
 
     def __iter__(self) -> Iterator[Any]:
         for path in self.datapipe:
-            yield path, open(path, self.mode, encoding=self.encoding)  # noqa: SIM115  # whoever reads it closes it
+            yield path, open(path, self.mode, encoding=self.encoding)  # noqa: SIM115  # the reader closes it
 
     def __len__(self) -> int:
         return _sized(self, None if self.length == -1 else range(self.length))
@@ -620,8 +620,8 @@ class FileOpenerIterDataPipe(_Over):
     "[('a', 'wor'), ('a', 'ds')]",
 )
 @functional_datapipe("read_from_stream")
-class StreamReaderIterDataPipe(_Over):
-    """Pairs of a name and the contents of its stream, from such pairs in `datapipe`, all at once or `chunk` characters at a time."""
+class StreamReaderIterDataPipe(_BasedOn):
+    """Pairs of a name and the contents of a stream, from pairs of a name and a stream in `datapipe`, whole or in chunks of `chunk` characters."""
 
     def __init__(self, datapipe: Any, chunk: int | None = None) -> None:
         super().__init__(datapipe)
@@ -729,7 +729,7 @@ def _shuffled_map(datapipe: Any, *, indices: list[Any] | None = None) -> Any:
     return _ShuffledMap(datapipe, keys)
 
 
-class _ShuffledMap(_AsLong):
+class _ShuffledMap(_SameLength):
     def __init__(self, datapipe: Any, indices: list[Any]) -> None:
         super().__init__(datapipe)
         self.indices = indices

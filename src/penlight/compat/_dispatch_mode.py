@@ -103,7 +103,7 @@ def is_traceable_wrapper_subclass(t: Any) -> bool:
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """What `__torch_dispatch__` of a class returns for an op: the tensor that an in-place op wrote to, else `out`.
+    """The result of a `__torch_dispatch__`: the tensor that an in-place op wrote to, or else `out`.
 
     >>> x = torch.ones(1)
     >>> return_and_correct_aliasing(torch.ops.aten.mul_.Tensor, (x, 2), {}, torch.zeros(1)) is x
@@ -121,9 +121,8 @@ def _count(name: str, args: Any, result: Any) -> int:
         first = args[1] if name in ("addmm", "baddbmm") else args[0]
         return int(2 * result.numel() * first.shape[-1])
     if name == "convolution":
-        smaller = (
-            args[0] if args[6] else result
-        )  # a transposed convolution is a convolution from its result to its input
+        # A transposed convolution is a convolution from its result to its input.
+        smaller = args[0] if args[6] else result
         return int(2 * smaller.numel() * args[1].shape[1:].numel())
     if name == "conv_weight":
         return int(2 * args[0].numel() * result.shape[1:].numel())
@@ -142,7 +141,7 @@ class FlopCounterMode(TorchDispatchMode):
 
     Args:
         mods: accepted and ignored
-        depth: how many levels of modules the table shows
+        depth: the number of levels of modules in the table
         display: print the table at the end
         custom_mapping: functions that count for other operators
 
@@ -163,10 +162,8 @@ class FlopCounterMode(TorchDispatchMode):
 
     def __enter__(self) -> Any:
         self.flop_counts = {"Global": {}}
-        self._open: list[
-            tuple[str, Any, int]
-        ] = []  # the running modules, each with the sequence number of its first node
-        self._past: list[tuple[str, int, int]] = []  # finished modules, with the first and the last number
+        self._open: list[tuple[str, Any, int]] = []  # running modules, with the sequence number of their first node
+        self._past: list[tuple[str, int, int]] = []  # finished modules, with the first and the last sequence number
         self._node: Any = None  # the node whose derivative is being computed
         self._hooks = [
             register_module_forward_pre_hook(self._begin),

@@ -1,4 +1,4 @@
-"""Switches without effect: modules and objects of them, and functions that set them."""
+"""Settings without effect: modules and objects that hold them, and functions that change them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Settings(ModuleType):
-    """A module whose attributes are switches. An unset attribute is a falsy namespace of further switches."""
+    """A module whose attributes are settings. An unset attribute is a falsy namespace of further settings."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -25,7 +25,7 @@ class Settings(ModuleType):
         """Accepted without effect."""
 
     def patch(self, *args: Any, **kwargs: Any) -> Any:
-        """A context or decorator that changes switches: without effect."""
+        """A context or decorator that changes settings: without effect."""
 
         class _Region(nullcontext, ContextDecorator):
             pass
@@ -34,10 +34,10 @@ class Settings(ModuleType):
 
 
 class Switches:
-    """An object with settable attributes. Unknown ones raise, because a misspelt switch would go unnoticed."""
+    """An object with settable attributes. Unknown ones raise, because a misspelt setting would go unnoticed."""
 
-    def __init__(self, **switches: Any) -> None:
-        self.__dict__.update(switches)
+    def __init__(self, **settings: Any) -> None:
+        self.__dict__.update(settings)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"Unknown attribute {name}")

@@ -109,4 +109,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'torch._utils' has no attribute '{name}'")
     if name.startswith("_rebuild"):
         return getattr(rebuild, name)
-    raise NotAvailable(message(f"_utils.{name}", "it is an inner helper of PyTorch's that Penlight does not have."))
+    raise NotAvailable(message(f"_utils.{name}", "it is a private helper of PyTorch that Penlight does not have."))

@@ -13,7 +13,7 @@ from penlight._common.arguments import explain as _explain
 from penlight._common.user_warnings import warn_user
 from penlight._refused import missing
 
-_HINT = "Penlight runs on the CPU: ask torch.accelerator.is_available() first (it is False here)"
+_HINT = "Penlight runs on the CPU: check torch.accelerator.is_available() first (it is False here)"
 
 
 def is_available() -> bool:

@@ -19,16 +19,16 @@ from penlight.device import device as Device
 
 from .cpu import StreamContext as _StreamContext
 
-__path__: list[str] = []  # the modules below are rows of the table, or made here
+__path__: list[str] = []  # submodules are rows of the table, or made here
 _WORDS = "Torch not compiled with CUDA enabled"
-_HINT = "Penlight runs on the CPU: ask torch.cuda.is_available() first (it is False here)"
+_HINT = "Penlight runs on the CPU: check torch.cuda.is_available() first (it is False here)"
 
 
 def _refuse() -> Any:
     raise AssertionError(f"{_WORDS}. {_HINT}")
 
 
-# ----- Questions ------------------------------------------------------------------------------------------------------
+# ----- Queries --------------------------------------------------------------------------------------------------------
 
 
 def is_available() -> bool:
@@ -313,11 +313,11 @@ class _LegacyType(RefusedType):
 def _legacy_type(module: str, name: str) -> type:
     """A GPU tensor type, by its legacy name."""
     call = f">>> isinstance(torch.ones(1), {module.replace('penlight', 'torch')}.{name})"
-    doc = documented("A tensor type of the GPU, which is not here.", call, "False")
+    doc = documented("A tensor type of the GPU, which is not available.", call, "False")
     return _LegacyType(name, (), {"__module__": module, "__doc__": doc, "_refusal": f"{_WORDS}. {_HINT}"})
 
 
-def _part(name: str) -> Any:
+def _submodule(name: str) -> Any:
     """A submodule: one with a file of its own, or one whose functions only raise."""
     full = f"{__name__}.{name}"
     if name in ("amp", "memory", "nccl", "nvtx", "random", "streams"):
@@ -342,8 +342,8 @@ class _Refused(ModuleType):
 
 
 for _name in _MODULES - {"amp", "memory", "nccl", "nvtx", "random", "streams"}:
-    _part(_name)
-_memory = _part("memory")
+    _submodule(_name)
+_memory = _submodule("memory")
 globals().update({_name: getattr(_memory, _name) for _name in _memory.__all__})
 
 
@@ -355,7 +355,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return _part(name)
+        return _submodule(name)
     made: Any
     if name in _REFUSED.split():
         made = refused_function(f"cuda.{name}", f"{_WORDS}. {_HINT}", AssertionError)

@@ -7,6 +7,7 @@ False
 
 import builtins
 from importlib import import_module
+from types import UnionType
 from typing import Any, Final as Final, Union, get_args, get_origin
 
 from penlight._common.arguments import explain as _explain
@@ -21,7 +22,7 @@ _AS_IT_IS = "Penlight has no TorchScript, and runs the {} as it is written"
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
-    """The function, module or class itself, with one warning. Also as a decorator.
+    """The function, module or class itself, with one warning. Also a decorator.
 
     Args:
         obj: the function, module or class
@@ -220,7 +221,7 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     origin, inner = get_origin(target_type), get_args(target_type)
     if origin is None:
         return builtins.isinstance(obj, target_type)
-    if origin is Union:
+    if origin in (Union, UnionType):
         return any(isinstance(obj, each) for each in inner)
     if not builtins.isinstance(obj, origin):
         return False
@@ -288,7 +289,7 @@ def wait(future: Any) -> Any:
     """The result of `fork`.
 
     Args:
-        future: what `fork` returned
+        future: the future that `fork` returned
 
     Returns:
         the result of the function
@@ -330,7 +331,7 @@ def enable_onednn_fusion(enabled: bool) -> None:
 
 
 def onednn_fusion_enabled() -> bool:
-    """Whether there is such a switch: no."""
+    """Whether there is such a setting: no."""
     return False
 
 
@@ -338,9 +339,7 @@ for _answer in (is_scripting, is_tracing, onednn_fusion_enabled):
     constant("jit", _answer, False)
 constant("jit", enable_onednn_fusion)
 constant("jit", set_fusion_strategy, [])
-_get_trace_graph = refused_function(
-    "jit._get_trace_graph", "Penlight has no TorchScript. torch.fx.symbolic_trace gives a graph."
-)
+_get_trace_graph = refused_function("jit._get_trace_graph", "Penlight has no TorchScript. Use torch.fx.symbolic_trace.")
 ScriptFunction = refused_class("jit.ScriptFunction", "Penlight has no TorchScript. Use the function itself.")
 CompilationUnit = refused_class(
     "jit.CompilationUnit", "Penlight has no TorchScript. Write the code as Python functions."

@@ -409,7 +409,7 @@ def _accept(name: str, more: dict[str, Any]) -> None:
 
 
 def _into(out: Tensor, result: Tensor, dtype: Any = None) -> Tensor:
-    """Store a result in `out`, which takes its shape; a requested dtype must be that of `out`."""
+    """Write a result to `out`, which is resized to its shape; a requested dtype must be that of `out`."""
     if dtype is not None and out.dtype is not dtype:
         kinds = dtypes.LEGACY[dtype], dtypes.LEGACY[out.dtype]
         raise RuntimeError(f"dtype {kinds[0]} does not match dtype of out parameter ({kinds[1]})")

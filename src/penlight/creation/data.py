@@ -23,11 +23,11 @@ def array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[An
         own = dtypes.from_np(data.dtype).np
         if any(s < 0 for s in data.strides):
             raise ValueError(NEGATIVE_STRIDES)
-        array = dtypes.with_own_dtype(data) if data.dtype.isnative else data.astype(own)
+        array = dtypes.with_canonical_dtype(data) if data.dtype.isnative else data.astype(own)
     elif isinstance(data, np.generic) or (hasattr(data, "__array__") and not isinstance(data, (list, tuple))):
         array = np.asarray(data)
         if array.dtype.kind in "fiucb":
-            array = dtypes.with_own_dtype(array)
+            array = dtypes.with_canonical_dtype(array)
     else:
         return _from_python(data, dtype)
     if dtype is not None and array.dtype != dtype.np:
@@ -90,7 +90,7 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
         for extreme in (array.min(), array.max()):
             _number(extreme.item(), dtype)
     if array.dtype == dtype.np:
-        return dtypes.with_own_dtype(array)
+        return dtypes.with_canonical_dtype(array)
     return _cast(array, dtype)
 
 

@@ -24,8 +24,8 @@ _TYPES = {
 
 
 def legacy_tensor(dtype: dtypes.dtype | None, *args: Any, device: Any = None, size: Any = None) -> Tensor:
-    """A shape gives an uninitialised tensor, data is copied, a tensor is aliased. Without a dtype it is `torch.Tensor`, which accepts
-    tensors of all dtypes and otherwise uses the default dtype."""
+    """Make an uninitialised tensor of a shape, a copy of data, or an alias of a tensor. Without a dtype this is `torch.Tensor`, which
+    accepts tensors of all dtypes and otherwise uses the default dtype."""
     require_cpu(device)
     if size is not None:
         args = tuple(size)

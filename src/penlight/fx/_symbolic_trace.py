@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from penlight import Tensor, _assert, _takeover
+from penlight import Tensor, _assert, _torch_function
 from penlight.nn import Module, Parameter, Sequential
 
 from .graph import Graph
@@ -21,13 +21,13 @@ from .proxy import Proxy, TracerBase
 
 __all__ = ["Tracer", "symbolic_trace", "wrap"]
 
-_wrapped: dict[tuple[int, str], dict[str, Any]] = {}  # globals with functions that were given to `wrap`, by id and name
+_wrapped: dict[tuple[int, str], dict[str, Any]] = {}  # globals with functions passed to `wrap`, by id and name
 _lock = threading.RLock()  # tracing patches classes that all threads share
 _MISSING = object()
 
 
 def compatibility(is_backward_compatible: bool) -> Callable[[Any], Any]:
-    """Make a decorator that leaves functions as they are: PyTorch notes with it which of its own stay stable."""
+    """A decorator that returns its function. PyTorch marks its stable functions with it."""
     return lambda function: function
 
 
@@ -78,7 +78,7 @@ class Tracer(TracerBase):
         self._proxies: dict[str, Any] = {}
         self.root_module_name = ""
 
-    # ----- What may be overridden ---------------------------------------------------------------------------------------
+    # ----- Methods to override ----------------------------------------------------------------------------------------
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Whether a module becomes one node: modules of torch.nn do, except Sequential."""
@@ -148,7 +148,7 @@ class Tracer(TracerBase):
         for parameter in parameters:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 raise NotImplementedError(
-                    f"Penlight does not trace a function that takes {parameter}: give its parameters names, or trace a function around it"
+                    f"Penlight does not trace a function that takes {parameter}: give its parameters names, or trace a wrapper"
                 )
         made = [self._placeholder(parameter, concrete_args or {}) for parameter in parameters]
         named = {p.name: a for p, a in zip(parameters, made) if p.kind is p.KEYWORD_ONLY}
@@ -191,7 +191,7 @@ class Tracer(TracerBase):
         self._proxies = {}
         self.graph = Graph(tracer_cls=type(self))
         run, args = self.create_args_for_root(function, is_module, concrete_args)
-        with _lock, _takeover.awake_for(Proxy), self._watching(function):
+        with _lock, _torch_function.active_for(Proxy), self._watching(function):
             result = run(*args)
         self.create_node("output", "output", (self.create_arg(result),), {})
         self.submodule_paths = None

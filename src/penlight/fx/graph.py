@@ -154,7 +154,7 @@ class Graph:
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
     def output(self, result: Any, type_expr: Any = None) -> Node:
-        """What the graph returns."""
+        """The output of the graph."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
     def node_copy(self, node: Node, arg_transform: Callable[[Node], Any] = lambda node: node) -> Node:
@@ -175,7 +175,7 @@ class Graph:
             val_map[node] = self.node_copy(node, lambda n: val_map[n])
         return None
 
-    # ----- Changing it ------------------------------------------------------------------------------------------------
+    # ----- Changing the graph -----------------------------------------------------------------------------------------
 
     @contextmanager
     def inserting_before(self, n: Node | None = None) -> Iterator[None]:
@@ -245,7 +245,7 @@ class Graph:
             seen.add(node)
             names.add(node.name)
 
-    # ----- Its source -------------------------------------------------------------------------------------------------
+    # ----- Source code ------------------------------------------------------------------------------------------------
 
     def python_code(self, root_module: str = "self", **options: Any) -> PythonCode:
         """The graph as the source of a function, with `root_module` as the name of the module."""
@@ -274,7 +274,7 @@ class Graph:
     def __str__(self) -> str:
         return "\n    ".join(["graph():", *(str(node.format_node()) for node in self.nodes)])
 
-    # ----- Copies: the nodes one after the other, for they refer to each other deeper than Python's stack goes --------
+    # ----- Copies: node by node, since recursion through their references could exceed Python's stack -----------------
 
     def __deepcopy__(self, memo: Any = None) -> Graph:
         copied = Graph(tracer_cls=self._tracer_cls)

@@ -71,10 +71,9 @@ class GraphModule(Module):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        # Each instance has a class of its own, for its `forward`.
         own = next(c for c in cls.__mro__ if "_of_one_instance" not in vars(c))
-        return super().__new__(
-            type(own.__name__, (own,), {"_of_one_instance": True, "__module__": own.__module__})
-        )  # `forward` is its own
+        return super().__new__(type(own.__name__, (own,), {"_of_one_instance": True, "__module__": own.__module__}))
 
     def __init__(self, root: Module | dict[str, Any], graph: Graph, class_name: str = "GraphModule") -> None:
         super().__init__()

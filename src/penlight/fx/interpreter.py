@@ -93,7 +93,7 @@ class Interpreter:
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What is returned."""
+        """The output of the graph."""
         return args[0]
 
     def fetch_attr(self, target: str) -> Any:

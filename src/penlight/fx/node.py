@@ -206,7 +206,7 @@ class Node:
         )
 
     def format_node(self, placeholder_names: Any = None, maybe_return_typename: Any = None, *, include_tensor_metadata: bool = False) -> str | None:  # fmt: skip
-        """Its line in `print(graph)`."""
+        """The line of this node in `print(graph)`."""
         head = f"%{self.name} : [num_users={len(self.users)}] = {self.op}"
         if self.op == "placeholder":
             return f"{head}[target={self.target}]" + (f"(default={self.args[0]})" if self.args else "")
@@ -214,7 +214,7 @@ class Node:
             return f"{head}[target={self.target}]"
         if self.op == "output":
             return f"return {self.args[0]}"
-        return f"{head}[target={self._pretty_print_target(self.target)}](args = {_shown(self.args)}, kwargs = {_shown(self.kwargs)})"
+        return f"{head}[target={self._pretty_print_target(self.target)}](args = {_format(self.args)}, kwargs = {_format(self.kwargs)})"
 
     @staticmethod
     def _pretty_print_target(target: Target) -> str:
@@ -233,14 +233,14 @@ def _before(node: Node) -> Iterator[Node]:
         yield node
 
 
-def _shown(a: Any) -> str:
+def _format(a: Any) -> str:
     if isinstance(a, tuple) and not hasattr(a, "_fields"):
-        items = ", ".join(map(_shown, a))
+        items = ", ".join(map(_format, a))
         return f"({items},)" if len(a) == 1 else f"({items})"
     if isinstance(a, list):
-        return f"[{', '.join(map(_shown, a))}]"
+        return f"[{', '.join(map(_format, a))}]"
     if isinstance(a, dict):
-        return "{" + ", ".join(f"{key}: {_shown(value)}" for key, value in a.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_format(value)}" for key, value in a.items()) + "}"
     return f"%{a}" if isinstance(a, Node) else str(a)
 
 

@@ -83,7 +83,7 @@ class TracerBase:
 
     def iter(self, obj: Any) -> Iterator[Any]:
         """The items of a proxy, if the calling line shows how many there are: `a, b = x`."""
-        count = _wanted(sys._getframe(2))
+        count = _target_count(sys._getframe(2))
         if count:
             return (obj[i] for i in range(count))
         raise TraceError(
@@ -97,7 +97,7 @@ class TracerBase:
         return Attribute(obj, "keys")()
 
 
-def _wanted(frame: FrameType) -> int:
+def _target_count(frame: FrameType) -> int:
     """The number of targets of the assignment that a frame is executing, from its source; 0 if unknown."""
     try:
         lines, first = inspect.getsourcelines(frame.f_code)
@@ -134,7 +134,7 @@ class Proxy:
 
     Args:
         node: the node
-        tracer: makes the nodes of what is computed from it; None appends them to the graph
+        tracer: makes the nodes of results; None appends them to the graph
 
     >>> graph = torch.fx.Graph()
     >>> x = torch.fx.Proxy(graph.placeholder("x"))

@@ -1,7 +1,6 @@
-"""torch.multiprocessing: the standard library's, with PyTorch's names.
+"""torch.multiprocessing: the standard library's `multiprocessing`, with PyTorch's names.
 
-Tensors are pickled on their way to another process; those that were moved to shared memory (`share_memory_()`) stay
-shared.
+Tensors are pickled for other processes; those in shared memory (`share_memory_()`) stay shared.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _strategy = ["file_descriptor"]
 
 @example("sorted(torch.multiprocessing.get_all_sharing_strategies())", "['file_descriptor', 'file_system']")
 def get_all_sharing_strategies() -> set[str]:
-    """The names that `set_sharing_strategy` takes.
+    """The names that `set_sharing_strategy` accepts.
 
     Returns:
         a set of names.
@@ -42,7 +41,7 @@ def get_all_sharing_strategies() -> set[str]:
 
 @example("torch.multiprocessing.get_sharing_strategy()", "'file_descriptor'")
 def get_sharing_strategy() -> str:
-    """The name that was set.
+    """The name of the current sharing strategy.
 
     Returns:
         the name.
@@ -52,7 +51,7 @@ def get_sharing_strategy() -> str:
 
 @example('torch.multiprocessing.set_sharing_strategy("file_descriptor")')
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Accepted: shared tensors travel by file descriptors in any case.
+    """Accepted without effect: shared tensors are always sent by file descriptor.
 
     Args:
         new_strategy: one of `get_all_sharing_strategies`.

@@ -1,9 +1,9 @@
 """Tensors in memory that processes share.
 
 # Note [Shared memory]
-The memory of a shared tensor is a file without a name, mapped by every process that has it. A forked process inherits
-the map; to others the file's descriptor (on Windows: the file's handle) travels with the pickled tensor, only through
-`multiprocessing`. Nothing has a name, so nothing is left behind whichever process ends first.
+The memory of a shared tensor is an unnamed file, mapped by every process that uses it. A forked process inherits the mapping; another one
+receives the file's descriptor (on Windows, a handle) with the pickled tensor, which only `multiprocessing` can send. Since the file has
+no name, nothing is left behind, whichever process ends first.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ..kernels.lazy import lazy_import
 _parameter = lazy_import(globals(), "_parameter", "penlight.nn.parameter")
 
 
-_READ_AND_WRITE = 0xC0000000  # rights to a file, in the words of Windows
+_READ_AND_WRITE = 0xC0000000  # GENERIC_READ | GENERIC_WRITE of Windows
 
 
 class SharedMap(mmap.mmap):
-    """A mapped file that remembers its descriptor."""
+    """A mapped file with its descriptor."""
 
     descriptor: int
 
@@ -42,7 +42,7 @@ class SharedMap(mmap.mmap):
 
 
 def _map(descriptor: int, size: int) -> SharedMap:
-    made = SharedMap(descriptor, size)  # which makes the file as long, on Windows
+    made = SharedMap(descriptor, size)  # also extends the file on Windows
     made.descriptor = descriptor
     return made
 
@@ -59,14 +59,14 @@ def _new_file(size: int) -> int:
 
 
 def _for_another_process(descriptor: int) -> Any:
-    """What can be pickled for a process that opens the same file; `_received` opens it there."""
+    """An object that can be pickled for another process; `_received` converts it to a descriptor there."""
     if sys.platform == "win32":
         return reduction.DupHandle(msvcrt.get_osfhandle(descriptor), _READ_AND_WRITE)
     return reduction.DupFd(descriptor)
 
 
 def _received(handle: Any) -> int:
-    """The descriptor of a file that another process has sent."""
+    """The descriptor of a file that another process has sent by `_for_another_process`."""
     received: int = handle.detach()
     if sys.platform == "win32":
         return msvcrt.open_osfhandle(received, os.O_RDWR)
@@ -74,7 +74,7 @@ def _received(handle: Any) -> int:
 
 
 def memory_of(array: np.ndarray[Any, Any]) -> SharedMap | None:
-    """The shared map that an array lies in, or None."""
+    """The shared memory that contains an array, or None."""
     base: Any = array
     while base is not None and not isinstance(base, SharedMap):
         base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
@@ -90,14 +90,14 @@ def shared_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def share(tensor: Tensor) -> Tensor:
-    """Move a tensor into shared memory; views of it stay behind. See Note [Shared memory]."""
+    """Move a tensor to shared memory; its views keep the old memory. See Note [Shared memory]."""
     if memory_of(tensor._array) is None:
         tensor.data = wrap(shared_copy(tensor._array))
     return tensor
 
 
 def _reduce(tensor: Tensor) -> Any:
-    """How `multiprocessing` pickles a tensor: shared memory by its descriptor, other memory by its bytes."""
+    """The reduction of a tensor for `multiprocessing`: a descriptor for shared memory, the bytes for other memory."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
@@ -127,7 +127,7 @@ def _attach(cls: type, handle: Any, layout: tuple[Any, ...], requires_grad: bool
 
 
 def init_reductions() -> None:
-    """Teach `multiprocessing` to send tensors.
+    """Register the reductions of tensors with `multiprocessing`.
 
     Returns:
         None

@@ -1,4 +1,4 @@
-"""`torch.multiprocessing.spawn`: a function in several processes, whose errors come back."""
+"""`torch.multiprocessing.spawn`: runs a function in several processes and raises their errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ProcessException(Exception):
 
     Args:
         msg: the message.
-        error_index: which of the processes it was.
+        error_index: the index of the process.
         error_pid: its process id.
     """
 
@@ -51,7 +51,7 @@ class ProcessRaisedException(ProcessException):
     'torch.multiprocessing.ProcessExitedException("killed", error_index=1, error_pid=7, exit_code=-9).exit_code', "-9"
 )
 class ProcessExitedException(ProcessException):
-    """One of the processes was killed, or exited by itself."""
+    """One of the processes was killed, or exited with an error code."""
 
     def __init__(
         self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
@@ -64,7 +64,7 @@ class ProcessExitedException(ProcessException):
 
 
 def _run(function: Any, index: int, args: tuple[Any, ...], error_file: str) -> None:
-    """What a process does: the function, or its traceback into a file."""
+    """Run the function in a new process; if it raises, write the traceback to a file."""
     try:
         function(index, *args)
     except KeyboardInterrupt:
@@ -81,7 +81,7 @@ class ProcessContext:
 
     Args:
         processes: the processes.
-        error_files: for each the file into which it writes its traceback.
+        error_files: for each process, the file to which it writes its traceback.
     """
 
     def __init__(self, processes: list[Any], error_files: list[str]) -> None:
@@ -98,7 +98,8 @@ class ProcessContext:
             process.join(max(0.0, end - time.monotonic()))
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait; True if all have ended well, False at the timeout. If one fails the others are ended and it is raised."""
+        """Wait for the processes: returns True if all have succeeded, False after the timeout. If one fails, end the others and raise
+        its error."""
         if not self.sentinels:
             return True
         failed = None
@@ -163,7 +164,7 @@ def start_processes(
         fn: a function that the new processes can import; its first argument is the number of the process, from 0.
         args: its further arguments.
         nprocs: the number of processes.
-        join: whether to wait for them, and to raise what one of them raised.
+        join: whether to wait for the processes, and to raise the error of one that fails.
         daemon: whether they end with this process.
         start_method: "spawn", "fork" or "forkserver".
 
@@ -203,9 +204,9 @@ def spawn(
         fn: a function that the new processes can import; its first argument is the number of the process, from 0.
         args: its further arguments.
         nprocs: the number of processes.
-        join: whether to wait for them, and to raise what one of them raised.
+        join: whether to wait for the processes, and to raise the error of one that fails.
         daemon: whether they end with this process.
-        start_method: must be "spawn"; anything else gives a warning.
+        start_method: must be "spawn"; others give a warning.
 
     Returns:
         None, or without `join` a `ProcessContext`.

@@ -50,7 +50,7 @@ def nested_tensor(
         pin_memory: accepted.
 
     Returns:
-        A nested tensor with one component for each of them.
+        A nested tensor with one component for each item.
 
     >>> x = torch.nested.nested_tensor([torch.ones(2, 3), torch.zeros(4, 3)], layout=torch.jagged)
     >>> x.offsets(), x.mean(1)
@@ -222,4 +222,4 @@ def to_padded_tensor(input: Any, padding: float, output_size: Any = None, out: T
     return result if out is None else out.resize_(result.shape).copy_(result)
 
 
-__getattr__ = refuse(__name__, "Penlight has nested tensors in the jagged layout alone.", "Use layout=torch.jagged.")
+__getattr__ = refuse(__name__, "Penlight has nested tensors in the jagged layout only.", "Use layout=torch.jagged.")

@@ -77,8 +77,8 @@ def _nested(args: Any, kwargs: Any) -> Any:
 
 def _misfit(name: str, *shapes: Any) -> Exception:
     return RuntimeError(
-        f"cannot call binary pointwise function {plain(name)}.Tensor with inputs of shapes {shapes[0]} and {shapes[1]}. Nested tensors "
-        "fit together if they share their offsets, as in torch.nested.nested_tensor_from_jagged(values, other.offsets())"
+        f"cannot call binary pointwise function {plain(name)}.Tensor with inputs of shapes {shapes[0]} and {shapes[1]}. Nested tensors can "
+        "be combined if they share their offsets, as in torch.nested.nested_tensor_from_jagged(values, other.offsets())"
     )
 
 
@@ -223,7 +223,7 @@ TABLE.update(
 # ----- Shapes -----------------------------------------------------------------------------------------------------------
 
 _BATCH_FIRST = (
-    "{} is not supported on the batch dimension for jagged NT. Use Tensor.to_padded_tensor(0.0) for what has the batch second, "
+    "{} is not supported on the batch dimension for jagged NT. Use Tensor.to_padded_tensor(0.0) for layers with the batch second, "
     "like nn.MultiheadAttention"
 )
 

@@ -9,7 +9,7 @@ belong to the tensor. Gradients flow through the values.
 Nested tensors can be combined if they have the same ragged size, a symbol like `j1`. It represents one particular tensor of offsets (or of
 lengths, if there are any), so equal offsets in two different tensors give two different sizes.
 
-A nested tensor overrides the library's functions (Note [Functions taken over] in _takeover.py), so that no code on the hot path
+A nested tensor overrides the library's functions (Note [Overridden functions] in _torch_function.py), so that no code on the hot path
 handles it: a function in the table of functions.py runs on the values, any other raises.
 """
 
@@ -28,7 +28,7 @@ import penlight
 
 from .._checks import SymInt
 from .._common.dims import wrap_existing_dim
-from .._takeover import WrappingTensor
+from .._torch_function import WrappingTensor
 from ..layout import jagged
 from ..ops.shape.views import _nested_view_from_jagged
 from ..size import Size
@@ -184,7 +184,7 @@ class NestedTensor(WrappingTensor):
     @property
     def _array(self) -> NoReturn:  # type: ignore[override]
         raise NotImplementedError(
-            "This works on dense tensors only, and was given a nested one. Use Tensor.values() or Tensor.to_padded_tensor(0.0) first."
+            "This function supports dense tensors only, and was given a nested one. Use Tensor.values() or Tensor.to_padded_tensor(0.0) first."
         )
 
     @property
@@ -266,13 +266,13 @@ def _rebuild(
 
 def refuse(name: str, overload: str = "default") -> NoReturn:
     raise NotImplementedError(
-        f"aten.{plain(name)}.{overload}: nested tensors have no such function. Use Tensor.values(), Tensor.unbind() or "
+        f"aten.{plain(name)}.{overload}: nested tensors do not support it. Use Tensor.values(), Tensor.unbind() or "
         "Tensor.to_padded_tensor(0.0)"
     )
 
 
 def plain(name: str) -> str:
-    """`and` for `__and__`, and `add_` as it is."""
+    """The name without double underscores: `and` for `__and__`; `add_` is unchanged."""
     return name.strip("_") if name.startswith("__") else name
 
 

@@ -1,4 +1,4 @@
-"""torch.signal.windows: windows for spectra, by SciPy's names. With `sym=False` they are periodic.
+"""torch.signal.windows: windows for spectra, under SciPy's names. With `sym=False` they are periodic.
 
 >>> import penlight as torch
 >>> torch.signal.windows.gaussian(3, std=1.0)
@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 def _made(
     function: str, M: int, compute: Callable[[Array], Array], dtype: Any, layout: Any, device: Any, requires_grad: bool
 ) -> Tensor:
-    """A window of M samples; `compute` gets their positions 0, 1, ... in the window's dtype."""
+    """A window of M samples, computed from their positions 0, 1, ... in the window's dtype."""
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if M < 0:
         raise ValueError(f"{function} requires non-negative window length, got M={M}")
@@ -47,8 +47,8 @@ def _made(
     return made._require_grad_() if requires_grad else made
 
 
-def _last(M: int, sym: bool) -> int:
-    """The position at which the window would be as at its beginning."""
+def _period(M: int, sym: bool) -> int:
+    """The number of samples after which the window returns to its first value."""
     return max(M - 1 if sym else M, 1)
 
 
@@ -61,8 +61,8 @@ def bartlett(
     >>> torch.signal.windows.bartlett(3)
     tensor([0., 1., 0.])
     """
-    last = _last(M, sym)
-    compute = lambda i: 1 - np.abs(i * (2 / last) - 1) if M != 1 else np.ones_like(i)
+    period = _period(M, sym)
+    compute = lambda i: 1 - np.abs(i * (2 / period) - 1) if M != 1 else np.ones_like(i)
     return _made("bartlett", M, compute, dtype, layout, device, requires_grad)
 
 
@@ -95,7 +95,7 @@ def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = strided,
     device: Any = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Falls off on both sides of the centre by a factor e every `tau` samples.
+    """An exponential decay on both sides of the centre, by a factor of e per `tau` samples.
 
     >>> torch.signal.windows.exponential(5)
     tensor([0.1353, 0.3679, 1.0000, 0.3679, 0.1353])
@@ -112,7 +112,7 @@ def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A Gaussian with a standard deviation in samples.
+    """A Gaussian whose standard deviation is `std` samples.
 
     >>> torch.signal.windows.gaussian(5)
     tensor([0.1353, 0.6065, 1.0000, 0.6065, 0.1353])
@@ -129,12 +129,12 @@ def gaussian(
 def _cosines(
     function: str, M: int, a: Any, sym: bool, dtype: Any, layout: Any, device: Any, requires_grad: bool
 ) -> Tensor:
-    last = _last(M, sym)
+    period = _period(M, sym)
 
     def compute(positions: Array) -> Array:
         if M == 1:
             return np.ones_like(positions)
-        angles = positions * (2 * math.pi / last)
+        angles = positions * (2 * math.pi / period)
         return sum((-1) ** k * weight * np.cos(k * angles) for k, weight in enumerate(a))
 
     return _made(function, M, compute, dtype, layout, device, requires_grad)
@@ -208,8 +208,8 @@ def kaiser(
     """
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
-    last = _last(M, sym)
-    compute = lambda i: _kaiser(i, last, beta) if M != 1 else np.ones_like(i)
+    period = _period(M, sym)
+    compute = lambda i: _kaiser(i, period, beta) if M != 1 else np.ones_like(i)
     return _made("kaiser", M, compute, dtype, layout, device, requires_grad)
 
 

@@ -1,4 +1,4 @@
-"""torch.sparse: products, sums and softmax of sparse tensors; the rest is refused when it is used."""
+"""torch.sparse: products, sums and softmax of sparse tensors. Other functions are refused when they are called."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .coo import masked, softmax as _softmax, sparse_coo_tensor, sum_of
 
 
 def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
-    """The product of a sparse matrix and a dense one, differentiable in both. With `reduce`, of a matrix by rows: another reduction
-    (`mean`, `amax`, `amin`, `prod`) of the products instead of their sum, 0 for a row without elements.
+    """The product of a sparse matrix and a dense one, differentiable in both. With `reduce` (`mean`, `amax`, `amin`, `prod`), for CSR
+    matrices, another reduction of the products than their sum, 0 for a row without elements.
 
     >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 1))
     tensor([[1.],
@@ -24,8 +24,8 @@ def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
 
 
 def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any:
-    """A sparse matrix with these diagonals: `offsets` says which, above (positive) or below the main one. Element `j` of a diagonal is
-    in column `j`.
+    """A sparse matrix with these diagonals, at `offsets` above (positive) or below the main one. Element `j` of a diagonal is in column
+    `j`.
 
     >>> torch.sparse.spdiags(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([0, 1]), (2, 2)).to_dense()
     tensor([[1., 4.],
@@ -45,7 +45,7 @@ def addmm(mat: Any, mat1: Any, mat2: Any, beta: float = 1.0, alpha: float = 1.0)
 
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
-    """The sum of a sparse tensor's elements: of all of them dense, along dimensions sparse.
+    """The sum of a sparse tensor's elements: dense over all dimensions, otherwise sparse.
 
     >>> torch.sparse.sum(torch.eye(3).to_sparse())
     tensor(3.)
@@ -54,7 +54,7 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """The softmax along a dimension over the elements that are there; absent ones count as minus infinity.
+    """The softmax along a dimension over the stored elements; the others count as minus infinity.
 
     >>> torch.sparse.softmax(torch.eye(2).to_sparse(), 1).to_dense()
     tensor([[1., 0.],
@@ -73,7 +73,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 
 class check_sparse_tensor_invariants:
-    """Accepted: the coordinates of a sparse tensor are checked always.
+    """Accepted: the coordinates of a sparse tensor are always checked.
 
     >>> torch.sparse.check_sparse_tensor_invariants.is_enabled()
     True
@@ -89,11 +89,11 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def enable() -> None:
-        """Accepted: they are checked in any case."""
+        """Accepted: they are always checked."""
 
     @staticmethod
     def disable() -> None:
-        """Accepted: they are checked in any case."""
+        """Accepted: they are always checked."""
 
     def __enter__(self) -> None:
         pass

@@ -1,8 +1,8 @@
-"""Sparse matrices by compressed rows or columns: CSR and CSC.
+"""Sparse matrices with compressed rows or columns: CSR and CSC.
 
 # Note [Compressed sparse tensors]
-A compressed tensor is a sparse tensor by coordinates (Note [Sparse tensors] in coo.py), sorted by rows or by columns, that besides knows where
-each row or column begins. So every function of the other layout takes it; what comes out is compressed again.
+A compressed tensor is a COO tensor (Note [Sparse tensors] in coo.py), sorted by rows or by columns, that also has the index at which each
+row or column begins. So every function of COO tensors accepts it, and the result is compressed again.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from .coo import SparseTensor
 
 _TABLE: dict[str, Callable[..., Any]] = {}
 _TO_COORDINATES = ("to_sparse", "to_sparse_coo")
-_told: list[bool] = []
+_warned: list[bool] = []
 
 
 class CompressedTensor(SparseTensor):
-    """What CSR and CSC share. See Note [Compressed sparse tensors]."""
+    """The common base of CSR and CSC tensors. See Note [Compressed sparse tensors]."""
 
     __slots__ = ("_starts",)
 
-    _starts: Tensor
-    _axis: int  # the dimension that is compressed
-    _words: tuple[str, str, str]  # PyTorch's: of the starts, of the indices, of the layout
+    _starts: Tensor  # the compressed indices
+    _axis: int  # the compressed dimension
+    _words: tuple[str, str, str]  # PyTorch's names of the compressed indices, the plain indices and the layout
     is_sparse = False
 
     def __new__(cls, starts: Tensor, indices: Tensor, values: Tensor, size: Any) -> Any:
-        lines = wrap(np.repeat(np.arange(len(starts) - 1), np.diff(starts._array)))
-        coordinates = (lines, indices.long()) if cls._axis == 0 else (indices.long(), lines)
+        expanded = wrap(np.repeat(np.arange(len(starts) - 1), np.diff(starts._array)))
+        coordinates = (expanded, indices.long()) if cls._axis == 0 else (indices.long(), expanded)
         made: Any = SparseTensor.__new__(cls, penlight.stack(coordinates), values, size, True)
         made._starts = starts
         return made
@@ -57,31 +57,31 @@ class CompressedTensor(SparseTensor):
     @property  # type: ignore[misc]
     def grad(self) -> Any:
         grad = self._inner.grad
-        return None if grad is None else type(self)(self._starts, self._lines, grad, self._size)
+        return None if grad is None else type(self)(self._starts, self._plain, grad, self._size)
 
     @property
-    def _lines(self) -> Tensor:
-        """The column of each element by rows, the row of each by columns."""
+    def _plain(self) -> Tensor:
+        """The plain indices: the column of each element for CSR, the row for CSC."""
         return self._coordinates[1 - self._axis].to(self._starts.dtype)
 
-    def _become(self, made: Any) -> None:
+    def _set_contents(self, made: Any) -> None:
         made = compressed(made, type(self))
-        super()._become(made)
+        super()._set_contents(made)
         self._starts = made._starts
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
-        return _shown(self)
+        return _to_string(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        parts = (self._starts, self._lines, self._inner.detach(), self._size)
+        parts = (self._starts, self._plain, self._inner.detach(), self._size)
         return penlight._utils._rebuild_sparse_tensor, (self.layout, parts)
 
     def __copy__(self) -> Any:
-        return type(self)(self._starts, self._lines, self._inner, self._size)
+        return type(self)(self._starts, self._plain, self._inner, self._size)
 
 
 class RowTensor(CompressedTensor):
-    """A sparse matrix by compressed rows; `torch.sparse_csr_tensor` makes it.
+    """A sparse matrix with compressed rows (CSR), made by `torch.sparse_csr_tensor`.
 
     >>> torch.eye(2).to_sparse_csr() @ torch.ones(2, 1)
     tensor([[1.],
@@ -96,7 +96,7 @@ class RowTensor(CompressedTensor):
 
 
 class ColumnTensor(CompressedTensor):
-    """A sparse matrix by compressed columns; `torch.sparse_csc_tensor` makes it.
+    """A sparse matrix with compressed columns (CSC), made by `torch.sparse_csc_tensor`.
 
     >>> torch.eye(2).to_sparse_csc().ccol_indices()
     tensor([0, 1, 2])
@@ -111,8 +111,8 @@ class ColumnTensor(CompressedTensor):
 _CLASSES: dict[Any, type[CompressedTensor]] = {sparse_csr: RowTensor, sparse_csc: ColumnTensor}
 
 
-def _shown(s: CompressedTensor) -> str:
-    parts = zip((*s._words[:2], "values"), (s._starts, s._lines, s._inner.detach()))
+def _to_string(s: CompressedTensor) -> str:
+    parts = zip((*s._words[:2], "values"), (s._starts, s._plain, s._inner.detach()))
     lines = []
     for label, tensor in parts:
         text = repr(tensor) if tensor.numel() else f"tensor([], size={tuple(tensor.shape)})"
@@ -123,22 +123,22 @@ def _shown(s: CompressedTensor) -> str:
         words.append(f"dtype={s.dtype}")
     words.append(f"layout={s.layout}")
     if s.requires_grad:
-        words.append(coo.shown_graph(s))
+        words.append(coo.graph_text(s))
     return close_with("tensor(" + ",\n       ".join(lines), words, len("tensor("))
 
 
-# ----- Making them ------------------------------------------------------------------------------------------------------
+# ----- Constructors ---------------------------------------------------------------------------------------------------
 
 
 def compressed(s: Any, cls: type[CompressedTensor]) -> Any:
-    """A sparse tensor by coordinates in another layout."""
+    """Convert a sparse tensor to a compressed layout."""
     if type(s) is cls:
         return s
     if len(s._size) != 2 or s._inner.dim() != 1:
         raise NotImplementedError(
-            f"{cls.layout}: Penlight has compressed sparse tensors with two dimensions only. Use torch.sparse_coo_tensor, or matrices one by one"
+            f"{cls.layout}: Penlight has compressed sparse tensors with two dimensions only. Use torch.sparse_coo_tensor, or single matrices"
         )
-    _tell_beta(cls)
+    _warn_beta(cls)
     c = coo.coalesce(s)
     coordinates = c._coordinates._array
     order = np.lexsort((coordinates[1 - cls._axis], coordinates[cls._axis]))
@@ -150,20 +150,19 @@ def compressed(s: Any, cls: type[CompressedTensor]) -> Any:
 
 
 def from_dense(input: Tensor, layout: Any) -> Any:
-    """The elements of a tensor, dense or sparse, that are not zero, in a compressed layout."""
+    """Convert a dense or sparse tensor to a layout with its nonzero elements."""
     if layout is strided:
         return input
     if layout not in _CLASSES:
         raise NotImplementedError(
-            f"Tensor.to_sparse(layout={layout}): Penlight has sparse tensors by coordinates, and by compressed rows or columns. "
-            "Use to_sparse_csr() or to_sparse_csc()"
+            f"Tensor.to_sparse(layout={layout}): Penlight has the layouts COO, CSR and CSC. Use to_sparse_csr() or to_sparse_csc()"
         )
     return compressed(coo.from_dense(input), _CLASSES[layout])
 
 
-def _tell_beta(cls: type[CompressedTensor]) -> None:
-    if not _told:
-        _told.append(True)
+def _warn_beta(cls: type[CompressedTensor]) -> None:
+    if not _warned:
+        _warned.append(True)
         warn_user(
             f"Sparse {cls._words[2].upper()} tensor support is in beta state. If you miss a functionality in the sparse tensor support, please submit "
             "a feature request to https://github.com/pytorch/pytorch/issues."
@@ -174,7 +173,7 @@ def sparse_compressed_tensor(
     compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
 ) -> Any:  # fmt: skip
-    """A sparse matrix of the layout `torch.sparse_csr` or `torch.sparse_csc`.
+    """A sparse matrix in the layout `torch.sparse_csr` or `torch.sparse_csc`.
 
     >>> torch.sparse_compressed_tensor([0, 1, 2], [1, 0], [2.0, 3.0], layout=torch.sparse_csr).to_dense()
     tensor([[0., 2.],
@@ -185,16 +184,16 @@ def sparse_compressed_tensor(
     if layout not in _CLASSES:
         raise NotImplementedError(f"{layout}: Penlight has torch.sparse_csr and torch.sparse_csc")
     cls = _CLASSES[layout]
-    starts, lines = (
+    starts, plain = (
         _indices(penlight.as_tensor(given, device=device)) for given in (compressed_indices, plain_indices)
     )
     vals = penlight.as_tensor(values, dtype=dtype, device=device)
     if size is None:
-        size = (len(starts) - 1, int(lines.max()) + 1 if lines.numel() else 0)
+        size = (len(starts) - 1, int(plain.max()) + 1 if plain.numel() else 0)
         size = size if cls._axis == 0 else size[::-1]
-    _check(cls, starts, lines, vals, size)
-    _tell_beta(cls)
-    made: Any = cls(starts, lines, vals, size)
+    _check(cls, starts, plain, vals, size)
+    _warn_beta(cls)
+    made: Any = cls(starts, plain, vals, size)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -203,7 +202,7 @@ def _indices(given: Tensor) -> Tensor:
 
 
 def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
-    """A sparse matrix by rows: row `i` has the elements from `crow_indices[i]` up to `crow_indices[i + 1]`.
+    """A CSR matrix: row `i` has the elements from `crow_indices[i]` up to `crow_indices[i + 1]`.
 
     >>> torch.sparse_csr_tensor([0, 1, 3], [1, 0, 1], [2.0, 3.0, 4.0]).to_dense()
     tensor([[0., 2.],
@@ -213,7 +212,7 @@ def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: An
 
 
 def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
-    """A sparse matrix by columns: column `i` has the elements from `ccol_indices[i]` up to `ccol_indices[i + 1]`.
+    """A CSC matrix: column `i` has the elements from `ccol_indices[i]` up to `ccol_indices[i + 1]`.
 
     >>> torch.sparse_csc_tensor([0, 1, 3], [1, 0, 1], [2.0, 3.0, 4.0]).to_dense()
     tensor([[0., 3.],
@@ -222,13 +221,13 @@ def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: An
     return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{**options, "layout": sparse_csc})
 
 
-def _check(cls: type[CompressedTensor], starts: Tensor, lines: Tensor, vals: Tensor, size: Any) -> None:
-    """Indices are checked always, so that none can point outside of the tensor."""
+def _check(cls: type[CompressedTensor], starts: Tensor, plain: Tensor, vals: Tensor, size: Any) -> None:
+    """Check the indices, so that none is out of range."""
     first, second, _ = cls._words
-    many, across = ("rows", "ncols") if cls._axis == 0 else ("columns", "nrows")
-    if starts.dim() != lines.dim():
+    unit, across = ("rows", "ncols") if cls._axis == 0 else ("columns", "nrows")
+    if starts.dim() != plain.dim():
         raise RuntimeError(
-            f"{first} and {second} dimensionalities must be equal but got {starts.dim()} and {lines.dim()}, respectively"
+            f"{first} and {second} dimensionalities must be equal but got {starts.dim()} and {plain.dim()}, respectively"
         )
     if len(size) != 2 and starts.dim() == 1:
         raise RuntimeError(
@@ -238,18 +237,18 @@ def _check(cls: type[CompressedTensor], starts: Tensor, lines: Tensor, vals: Ten
         raise NotImplementedError(f"{cls.layout}: Penlight has compressed sparse tensors with two dimensions only")
     if len(starts) != size[cls._axis] + 1:
         raise RuntimeError(
-            f"{first}.shape[-1] must be equal to the number of {many} + 1 (={size[cls._axis] + 1}), but got {len(starts)}"
+            f"{first}.shape[-1] must be equal to the number of {unit} + 1 (={size[cls._axis] + 1}), but got {len(starts)}"
         )
-    if len(lines) != len(vals):
+    if len(plain) != len(vals):
         raise RuntimeError(
-            f"{second}.shape[-1] must be equal to nnz (={len(vals)}) as defined by values.shape[0], but got {len(lines)}"
+            f"{second}.shape[-1] must be equal to nnz (={len(vals)}) as defined by values.shape[0], but got {len(plain)}"
         )
-    if starts.dtype is not lines.dtype:
-        names = (dtypes.LEGACY[t.dtype] for t in (starts, lines))
+    if starts.dtype is not plain.dtype:
+        names = (dtypes.LEGACY[t.dtype] for t in (starts, plain))
         raise RuntimeError(
             f"{first} and {second} must have the same dtype, bot got {' and '.join(names)}, respectively"
         )
-    at, to = starts._array, lines._array
+    at, to = starts._array, plain._array
     each = np.repeat(np.arange(len(at) - 1), np.maximum(np.diff(at), 0)) if len(at) else at
     for fine, words in (
         (at[0] == 0, f"{first}[..., 0] == 0"),
@@ -258,7 +257,7 @@ def _check(cls: type[CompressedTensor], starts: Tensor, lines: Tensor, vals: Ten
         (((to >= 0) & (to < size[1 - cls._axis])).all(), f"0 <= {second} < {across}"),
         (
             len(each) == len(to) and ((np.diff(to) > 0) | (np.diff(each) > 0)).all(),
-            f"{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., n{many.replace('columns', 'cols')} are sorted and distinct "
+            f"{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., n{unit.replace('columns', 'cols')} are sorted and distinct "
             "along the last dimension values",
         ),
     ):
@@ -266,7 +265,7 @@ def _check(cls: type[CompressedTensor], starts: Tensor, lines: Tensor, vals: Ten
             raise RuntimeError(f"`{words}` is not satisfied.")
 
 
-# ----- The table: what differs from sparse tensors by coordinates --------------------------------------------------------
+# ----- Functions that differ from those of COO tensors ----------------------------------------------------------------
 
 
 def _of_layout(name: str, wanted: type[CompressedTensor] | None, kind: str, get: Any) -> Any:
@@ -281,9 +280,9 @@ def _of_layout(name: str, wanted: type[CompressedTensor] | None, kind: str, get:
 
 for _name, _wanted, _kind, _get in (
     ("crow_indices", RowTensor, "row compressed", lambda s: s._starts),
-    ("col_indices", RowTensor, "row compressed", lambda s: s._lines),
+    ("col_indices", RowTensor, "row compressed", lambda s: s._plain),
     ("ccol_indices", ColumnTensor, "column compressed", lambda s: s._starts),
-    ("row_indices", ColumnTensor, "column compressed", lambda s: s._lines),
+    ("row_indices", ColumnTensor, "column compressed", lambda s: s._plain),
     *((name, None, "coordinate", None) for name in ("is_coalesced", "indices", "coalesce", "_indices")),
 ):
     _TABLE[_name] = _of_layout(_name, _wanted, _kind, _get)
@@ -302,10 +301,10 @@ def _has_none(what: str) -> Any:
 
 
 def _transpose(s: CompressedTensor, dim0: int = 0, dim1: int = 1) -> Any:
-    """The other layout with the same indices."""
+    """The transpose: the other layout with the same indices."""
     if dim0 % 2 == dim1 % 2:
         return s
-    return _CLASSES[sparse_csc if s._axis == 0 else sparse_csr](s._starts, s._lines, s._inner, s._size[::-1])
+    return _CLASSES[sparse_csc if s._axis == 0 else sparse_csr](s._starts, s._plain, s._inner, s._size[::-1])
 
 
 def _add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
@@ -327,12 +326,12 @@ def _sum(s: CompressedTensor, dim: Any = None, keepdim: bool = False, dtype: Any
 
 
 def _as_coo(s: Any) -> Any:
-    """The same by coordinates; those of columns come out unsorted, as in PyTorch."""
+    """Convert to COO; the coordinates of a CSC tensor are not sorted, as in PyTorch."""
     return SparseTensor(s._coordinates, s._inner, s._size, type(s) is RowTensor)
 
 
 def to_layout(s: Any, sparse_dim: Any = None, *, layout: Any = sparse_coo, **_: Any) -> Any:
-    """A sparse tensor in a layout."""
+    """Convert a sparse tensor to a layout."""
     if sparse_dim is not None and sparse_dim != s.sparse_dim():
         raise RuntimeError(
             "to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim() is not supported"
@@ -348,7 +347,7 @@ def _like(s: CompressedTensor, **options: Any) -> Any:
     if options.get("layout") is strided:
         return penlight.zeros(s._size, dtype=options.get("dtype") or s.dtype)
     empty = penlight.zeros(0, dtype=options.get("dtype") or s.dtype)
-    return type(s)(penlight.zeros_like(s._starts), s._lines[:0], empty, s._size)
+    return type(s)(penlight.zeros_like(s._starts), s._plain[:0], empty, s._size)
 
 
 def _pick(s: CompressedTensor, index: Any) -> Any:
@@ -363,10 +362,10 @@ _TABLE |= {
     "add": _add,
     "sub": lambda input, other, *, alpha=1, out=None: _add(input, other, alpha=-alpha),
     "sum": _sum,
-    "clone": lambda s, **_: type(s)(s._starts.clone(), s._lines, s._inner.clone(), s._size),
+    "clone": lambda s, **_: type(s)(s._starts.clone(), s._plain, s._inner.clone(), s._size),
     "cpu": lambda s, **_: s,
-    "detach": lambda s: type(s)(s._starts, s._lines, s._inner.detach(), s._size),
-    "to": lambda s, *a, **k: type(s)(s._starts, s._lines, s._inner.to(*a, **k), s._size),
+    "detach": lambda s: type(s)(s._starts, s._plain, s._inner.detach(), s._size),
+    "to": lambda s, *a, **k: type(s)(s._starts, s._plain, s._inner.to(*a, **k), s._size),
     "zeros_like": _like,
     "zero_": lambda s: coo.write(s, _like(s)),
     "copy_": lambda s, other, *_: coo.write(s, other),
@@ -390,27 +389,25 @@ coo.TABLE["to_sparse"] = coo.TABLE["to_sparse_coo"] = to_layout
 
 
 def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0, out: Any = None) -> Any:
-    """`alpha * (mat1 @ mat2) + beta * input` at the elements that are there in `input`.
+    """`alpha * (mat1 @ mat2) + beta * input` at the stored elements of `input`.
 
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
     tensor([4., 4.])
     """
     row, column = input._coordinates
-    at = (mat1[row] * mat2.mT[column]).sum(-1)
-    return type(input)(input._starts, input._lines, alpha * at + beta * input._inner, input._size)
+    products = (mat1[row] * mat2.mT[column]).sum(-1)
+    return type(input)(input._starts, input._plain, alpha * products + beta * input._inner, input._size)
 
 
 def reduced_product(mat1: Any, mat2: Tensor, reduce: str) -> Tensor:
-    """`torch.sparse.mm` with a reduction of the products of each row that is not their sum."""
+    """`torch.sparse.mm` with a reduction other than the sum."""
     reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if type(mat1) is ColumnTensor:
         raise RuntimeError("sparse_mm_reduce: expect self to be SparseCsr, got SparseCsc")
     if type(mat1) is not RowTensor:
-        raise NotImplementedError(
-            f"torch.sparse.mm(reduce={reduce!r}) takes a matrix by rows: use Tensor.to_sparse_csr()"
-        )
+        raise NotImplementedError(f"torch.sparse.mm(reduce={reduce!r}) takes a CSR matrix: use Tensor.to_sparse_csr()")
     row, column = mat1._coordinates
     products = mat1._inner.unsqueeze(1) * mat2.index_select(0, column)
     result = penlight.zeros(mat1._size[0], mat2.shape[1], dtype=products.dtype)
@@ -442,5 +439,5 @@ def from_diagonals(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any) 
 
 
 def _name_of(layout: Any) -> str:
-    """The name that PyTorch's errors have for a layout: `SparseBsr`."""
+    """The name of a layout in PyTorch's errors, such as `SparseBsr`."""
     return "".join(part.capitalize() for part in str(layout).removeprefix("torch.").split("_"))

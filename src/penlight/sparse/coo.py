@@ -1,14 +1,14 @@
-"""Sparse tensors by coordinates, as far as programs with sparse matrices use them.
+"""Sparse COO tensors, with the functions that programs commonly use.
 
 # Note [Sparse tensors]
-A sparse tensor is a pair of dense ones, indices and values, behind the face of a Tensor; gradients flow through the values. It
-takes over the library's functions by `__torch_function__` (Note [Functions taken over] in _takeover.py), so that nothing on the
-hot path knows of it: a function that is in the table below runs, another one refuses and names `to_dense()`.
+A sparse tensor is a pair of dense tensors, indices and values; gradients flow through the values. It overrides the library's functions
+(Note [Overridden functions] in _torch_function.py), so that no code on the hot path handles it: functions in the table below run, others
+raise an error that names `to_dense()`.
 
-PyTorch's gradient of a sparse tensor is dense after most functions (a product, a sum of all elements): after `x.to_sparse() @ w` the
-zeros of `x` have one too. So a sparse tensor that was made of a dense one that requires grad has a dense twin beside its values, `_twin`.
-What is computed from the sparse tensor is computed from its twin besides, and the graph of a dense result is the twin's. The functions in
-`_MASKED` and those of torch.sparse keep the graph of the values.
+PyTorch's gradient of a sparse tensor is dense after most functions (a product, a sum of all elements): after `x.to_sparse() @ w` the zeros
+of `x` have a gradient too. So a sparse tensor that was converted from a dense one that requires grad also keeps a dense copy, its twin in
+`_twin`. Each function of the sparse tensor is also computed on the twin, and a dense result gets the graph of the twin's result. Functions
+in `_MASKED` and those of torch.sparse use the graph of the values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import penlight
 
 from .. import dtypes
 from .._common.dims import wrap_existing_dim
-from .._takeover import WrappingTensor
+from .._torch_function import WrappingTensor
 from ..autograd import modes
 from ..autograd.function import Function
 from ..layout import sparse_coo
@@ -38,7 +38,7 @@ TABLE: dict[str, Callable[..., Any]] = {}
 
 
 class SparseTensor(WrappingTensor):
-    """A tensor that holds the coordinates and values of its elements that are not zero; `torch.sparse_coo_tensor` makes it.
+    """A tensor with the coordinates and values of its nonzero elements, made by `torch.sparse_coo_tensor`.
 
     >>> s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
     >>> s @ torch.ones(2, 1)
@@ -66,13 +66,13 @@ class SparseTensor(WrappingTensor):
         name, kwargs = getattr(func, "__name__", str(func)), kwargs or {}
         if name in _INTO_DENSE and not isinstance(args[0], SparseTensor) and _has_twin(args):
             return func(*_twins(args), **kwargs)
-        return _as_the_twins(cls._run(func, name, types, args, kwargs), func, name, args, kwargs)
+        return _with_twin(cls._run(func, name, types, args, kwargs), func, name, args, kwargs)
 
     @classmethod
     def _run(cls, func: Any, name: str, types: Any, args: Any, kwargs: Any) -> Any:
         if name in TABLE:
             return TABLE[name](*args, **kwargs)
-        if func == Tensor.grad.__set__:  # type: ignore[attr-defined]  # of a dense leaf, or of this
+        if func == Tensor.grad.__set__:  # type: ignore[attr-defined]  # of a dense or a sparse leaf
             with penlight.overrides.DisableTorchFunctionSubclass():
                 return func(*args)
         return refuse(name)
@@ -80,7 +80,7 @@ class SparseTensor(WrappingTensor):
     @property
     def _array(self) -> NoReturn:  # type: ignore[override]
         raise NotImplementedError(
-            "This works on dense tensors only, and was given a sparse one. Use Tensor.to_dense() first."
+            "This function supports dense tensors only, and was given a sparse one. Use Tensor.to_dense() first."
         )
 
     shape = property(lambda self: self._size)
@@ -93,14 +93,14 @@ class SparseTensor(WrappingTensor):
         return None if grad is None else SparseTensor(self._coordinates, grad, self._size)
 
     def _coalesced_(self, coalesced: bool) -> Any:
-        """Take the user's word for it that each index comes once, in order."""
+        """Set whether the indices are sorted and unique, without a check."""
         self._coalesced = coalesced
         return self
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
-        return _shown(self)
+        return _to_string(self)
 
-    def _become(self, made: Any) -> None:
+    def _set_contents(self, made: Any) -> None:
         self._coordinates, self._inner = made._coordinates, made._inner
         self._size, self._coalesced = made._size, made._coalesced
 
@@ -121,7 +121,7 @@ class SparseTensor(WrappingTensor):
         return SparseTensor(self._coordinates, self._inner, self._size, self._coalesced)
 
 
-# What gives no gradient to elements that are not there; what has the twin of its argument; what writes to a dense tensor, too.
+# Functions that give no gradient to elements that are not stored; that keep the twin; that can also write to a dense tensor.
 _MASKED = {"values", "to_dense", "sparse_mask", "sparse_resize_", "resize_as_"}
 _KEEPS_TWIN = {"coalesce", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc"}
 _INTO_DENSE = {"add_", "sub_", "mul_"}
@@ -138,7 +138,7 @@ def _has_twin(args: Any) -> bool:
 
 
 def _twins(args: Any) -> list[Any]:
-    """These arguments with dense tensors for sparse ones."""
+    """Replace sparse tensors among the arguments by their twins, or by dense copies."""
     return [
         type(a)(_twins(a)) if type(a) in (list, tuple) else a if not isinstance(a, SparseTensor)
         else a.to_dense() if a._twin is None else a._twin
@@ -146,8 +146,8 @@ def _twins(args: Any) -> list[Any]:
     ]  # fmt: skip
 
 
-def _as_the_twins(result: Any, func: Any, name: str, args: Any, kwargs: Any) -> Any:
-    """The result of a function of sparse tensors, with the graph of the same function of their twins. See Note [Sparse tensors]."""
+def _with_twin(result: Any, func: Any, name: str, args: Any, kwargs: Any) -> Any:
+    """Add the twin to the result of a function: the result of the same function of the twins. See Note [Sparse tensors]."""
     if not isinstance(result, Tensor) or not _has_twin(args):
         return result
     if not result.requires_grad:
@@ -162,24 +162,24 @@ def _as_the_twins(result: Any, func: Any, name: str, args: Any, kwargs: Any) -> 
     if isinstance(result, SparseTensor):
         result._twin = twin
     elif twin is not None:
-        np.copyto(twin._array, result._array)  # a zero times infinity is no NaN in a sparse product
+        np.copyto(twin._array, result._array)  # in a sparse product, zero times infinity is not NaN
         return twin
     return result
 
 
 def masked(tensor: Any) -> Any:
-    """A sparse tensor without its twin, so that only its elements get a gradient; a dense one as it is."""
+    """A sparse tensor without its twin, so that only stored elements get a gradient; dense tensors are returned unchanged."""
     return copy(tensor) if isinstance(tensor, SparseTensor) else tensor
 
 
 def refuse(name: str) -> NoReturn:
     raise NotImplementedError(
-        f"Could not run 'aten::{name}' with arguments from the 'SparseCPU' backend: Penlight's sparse tensors have few functions. "
+        f"Could not run 'aten::{name}' with arguments from the 'SparseCPU' backend: Penlight's sparse tensors do not support it. "
         "Use Tensor.to_dense() first."
     )
 
 
-def _shown(s: SparseTensor) -> str:
+def _to_string(s: SparseTensor) -> str:
     def part(label: str, tensor: Tensor, indent: int) -> str:
         text = repr(tensor) if tensor.numel() else f"tensor([], size={tuple(tensor.shape)})"
         return label + text.replace("\n", "\n" + " " * indent)
@@ -194,24 +194,24 @@ def _shown(s: SparseTensor) -> str:
     words.append("layout=torch.sparse_coo")
     last = "       " + ", ".join(words)
     if s.requires_grad:
-        more = shown_graph(s)
+        more = graph_text(s)
         last += (",\n       " if len(last) + len(more) + 3 > 80 else ", ") + more
     return "\n".join([*lines, last + ")"])
 
 
-def shown_graph(s: SparseTensor) -> str:
-    """What a tensor that requires grad prints of its graph."""
+def graph_text(s: SparseTensor) -> str:
+    """The part of the repr of a tensor that requires grad."""
     return "requires_grad=True" if s.grad_fn is None else f"grad_fn=<{s.grad_fn.name()}>"
 
 
-# ----- Making them ------------------------------------------------------------------------------------------------------
+# ----- Constructors ---------------------------------------------------------------------------------------------------
 
 
 def sparse_coo_tensor(
     indices: Any = None, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None, is_coalesced: bool | None = None,
 ) -> Any:  # fmt: skip
-    """A sparse tensor with these values at these coordinates, one column of `indices` for each; values at the same index add up.
+    """A sparse tensor with these values at these coordinates, the columns of `indices`; values at equal coordinates are added.
 
     >>> torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
@@ -260,7 +260,7 @@ def _check_coordinates(coordinates: Tensor, size: Any, vals: Tensor) -> None:
 
 
 def from_dense(input: Tensor, sparse_dim: int | None = None, **_: Any) -> Any:
-    """The elements of a dense tensor that are not zero, with their coordinates."""
+    """Convert a dense tensor to a sparse one with its nonzero elements."""
     if isinstance(input, SparseTensor):
         return input
     refuse_tangents("_to_sparse", input)
@@ -280,7 +280,7 @@ def from_dense(input: Tensor, sparse_dim: int | None = None, **_: Any) -> Any:
 
 
 def function(*names: str) -> Callable[[Any], Any]:
-    """Puts a function into the table, under its name or these."""
+    """Register a function in the table, under its name or these names."""
 
     def enter(made: Any) -> Any:
         for name in names or (made.__name__,):
@@ -307,10 +307,10 @@ def _with(s: SparseTensor, values: Tensor) -> Any:
 
 
 def write(s: SparseTensor, made: Any) -> Any:
-    """The tensor itself with the contents of another one."""
+    """Write the contents of another sparse tensor to this one, in place."""
     if s.requires_grad and s.is_leaf and penlight.is_grad_enabled():
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    s._become(made)
+    s._set_contents(made)
     return s
 
 
@@ -408,22 +408,22 @@ TABLE["zero_"] = lambda s: write(s, SparseTensor(s._coordinates[:, :0], s._inner
 for _name in ("float", "double", "half", "bfloat16", "int", "long", "bool"):
     TABLE[_name] = lambda s, _name=_name, **_: _with(s, getattr(s._inner, _name)())
 
-# What keeps zeros, and so works on the values once each index is there only once: by name, with PyTorch's other names.
+# Functions that map 0 to 0: they run on the values of a coalesced tensor. With PyTorch's aliases.
 _KEEPS_ZEROS = """abs=absolute sign sgn sqrt sin tan tanh sinh asin=arcsin asinh=arcsinh atan=arctan atanh=arctanh expm1 log1p relu
     floor ceil round trunc=fix erf erfinv square deg2rad rad2deg frac nan_to_num isnan isinf isposinf isneginf signbit"""
-# What is linear, and so works on the values as they are.
+# Linear functions, which run on the values even of uncoalesced tensors.
 _LINEAR = "neg=negative positive conj conj_physical resolve_conj resolve_neg"
 
 
-def _on_values(name: str, alone: bool) -> None:
+def _on_values(name: str, coalesced: bool) -> None:
     function, alias = (name.split("=") * 2)[:2]
 
     def on_values(s: SparseTensor, *args: Any, **options: Any) -> Any:
-        c = coalesce(s) if alone else s
+        c = coalesce(s) if coalesced else s
         return _with(c, getattr(c._inner, function)(*args, **options))
 
     def in_place(s: SparseTensor, *args: Any, **options: Any) -> Any:
-        if alone and not s._coalesced:
+        if coalesced and not s._coalesced:
             raise RuntimeError(f"{function}_ requires coalesced input")
         return write(s, on_values(s, *args, **options))
 
@@ -431,9 +431,9 @@ def _on_values(name: str, alone: bool) -> None:
         TABLE[called], TABLE[called + "_"] = on_values, in_place
 
 
-for _names, _alone in ((_KEEPS_ZEROS, True), (_LINEAR, False)):
+for _names, _of_coalesced in ((_KEEPS_ZEROS, True), (_LINEAR, False)):
     for _name in _names.split():
-        _on_values(_name, _alone)
+        _on_values(_name, _of_coalesced)
 
 
 @function()
@@ -467,7 +467,7 @@ def _sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
 
 @function("add_")
 def _add_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """A dense tensor takes up a sparse one: the step of an optimiser on a table's rows."""
+    """Add a sparse tensor to a dense one in place, as an optimiser does for the rows of an embedding."""
     if isinstance(input, SparseTensor):
         return write(input, _add(input, other, alpha=alpha))
     c = coalesce(other)
@@ -483,14 +483,14 @@ TABLE["sub_"] = lambda input, other, *, alpha=1: _add_in_place(input, other, alp
 def _mul(input: Any, other: Any, *, out: Any = None) -> Any:
     s, factor = (input, other) if isinstance(input, SparseTensor) else (other, input)
     if isinstance(factor, SparseTensor):
-        return _common_product(s, factor)
+        return _sparse_product(s, factor)
     if not isinstance(factor, Tensor) or factor.dim() == 0:
         return _with(s, s._inner * factor)
     return _with(s, s._inner * factor.expand(tuple(s._size))[tuple(s._coordinates)])
 
 
-def _common_product(one: SparseTensor, other: SparseTensor) -> Any:
-    """The product of two sparse tensors has the elements that are in both."""
+def _sparse_product(one: SparseTensor, other: SparseTensor) -> Any:
+    """The elementwise product of two sparse tensors, with the elements that both have."""
     if one._size != other._size or len(one._coordinates) != len(other._coordinates):
         raise RuntimeError(
             "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse dimensions, and shape "
@@ -533,7 +533,7 @@ def _copy(input: Any, other: Any, non_blocking: bool = False) -> Any:
 
 @function("mm", "matmul", "spmm", "smm", "dsmm", "hsmm", "mv", "__matmul__")
 def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
-    """A product with a sparse matrix on one side: each element adds its multiple of a row."""
+    """A matrix product with a sparse operand: for each of its elements, a multiple of a row is added."""
     if not isinstance(input, SparseTensor):
         if input.dim() == 1:
             return matmul(other.t(), input)
@@ -558,21 +558,23 @@ TABLE["__rmatmul__"] = lambda input, other: matmul(other, input)
 
 @function()
 def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
-    """Products of a batch: those of one matrix with a block for each member of the batch."""
+    """Batched products, as one product of a block diagonal matrix."""
     if not isinstance(input, SparseTensor) or input._inner.dim() != 1 or isinstance(mat2, SparseTensor):
         refuse("bmm")
-    many, rows, columns = input._size
-    if tuple(mat2.shape[:2]) != (many, columns):
-        raise RuntimeError(f"bmm: sizes {list(input._size)} and {list(mat2.shape)} do not fit")
+    batches, rows, columns = input._size
+    if tuple(mat2.shape[:2]) != (batches, columns):
+        raise RuntimeError(f"bmm: sizes {list(input._size)} and {list(mat2.shape)} do not match")
     batch, row, column = input._coordinates
     blocks = SparseTensor(
-        penlight.stack([batch * rows + row, batch * columns + column]), input._inner, (many * rows, many * columns)
+        penlight.stack([batch * rows + row, batch * columns + column]),
+        input._inner,
+        (batches * rows, batches * columns),
     )
-    return matmul(blocks, mat2.reshape(many * columns, -1)).reshape(many, rows, -1)
+    return matmul(blocks, mat2.reshape(batches * columns, -1)).reshape(batches, rows, -1)
 
 
 def _by_scipy(values: Tensor, other: Tensor) -> bool:
-    """Whether a product goes to SciPy, which takes a fifth of the time for 200,000 elements and 64 columns; small ones are faster here."""
+    """Whether SciPy computes a product: five times faster for 200,000 elements and 64 columns, but slower for small products."""
     if (
         values.dtype is not other.dtype
         or values.dtype not in (dtypes.float32, dtypes.float64)
@@ -585,7 +587,7 @@ def _by_scipy(values: Tensor, other: Tensor) -> bool:
 
 @functools.cache
 def _scipy_sparse() -> Any:
-    """SciPy's sparse matrices, if they can be imported."""
+    """The module scipy.sparse, or None if it cannot be imported."""
     try:
         return import_module("scipy.sparse")
     except ImportError:
@@ -593,7 +595,7 @@ def _scipy_sparse() -> Any:
 
 
 class _Product(Function):
-    """A product by SciPy. Its gradient by the dense operand is another one, so that it has derivatives of every order."""
+    """A product by SciPy. Its gradient with respect to the dense operand is such a product too, so all derivatives exist."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, other: Tensor, row: Tensor, column: Tensor, rows: int) -> Tensor:
@@ -630,9 +632,9 @@ def sum_of(s: SparseTensor, dim: Any = None, keepdim: bool = False, dtype: Any =
     if dim is None:
         return s._inner.sum(dtype=dtype)
     dims = [d % len(s._size) for d in ((dim,) if isinstance(dim, int) else dim)]
-    many = s._coordinates.shape[0]
-    vals = s._inner.sum([d - many + 1 for d in dims if d >= many]) if any(d >= many for d in dims) else s._inner
-    kept = [d for d in range(many) if d not in dims]
+    sparse = s._coordinates.shape[0]
+    vals = s._inner.sum([d - sparse + 1 for d in dims if d >= sparse]) if any(d >= sparse for d in dims) else s._inner
+    kept = [d for d in range(sparse) if d not in dims]
     if not kept:
         result: Any = vals.sum(0)
     else:
@@ -663,7 +665,7 @@ def _softmax(*args: Any, **kwargs: Any) -> NoReturn:
 
 
 def softmax(s: SparseTensor, dim: int, logarithm: bool) -> Any:
-    """The softmax along a dimension over the elements that are there."""
+    """The softmax along a dimension over the stored elements."""
     c = coalesce(s)
     dim, sparse = wrap_existing_dim(dim, len(c._size)), c._coordinates.shape[0]
     if dim >= sparse:

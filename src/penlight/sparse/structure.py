@@ -1,4 +1,4 @@
-"""Sparse tensors by coordinates: what moves coordinates and leaves values as they are. Views, selection, joining, sizes."""
+"""Functions of sparse COO tensors that change coordinates, not values: views, selection, joining, sizes."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ def _sizes(given: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @function("permute")
 def permute(s: SparseTensor, *dims: Any) -> Any:
-    """The dimensions in another order: sparse ones among themselves, dense ones among themselves."""
-    order, many, sparse = _sizes(dims), len(s._size), s._coordinates.shape[0]
-    if len(order) != many:
+    """Permute the dimensions: the sparse ones among themselves, and the dense ones."""
+    order, ndim, sparse = _sizes(dims), len(s._size), s._coordinates.shape[0]
+    if len(order) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-            f"dimensions i.e. input.dim() = {many} is not equal to len(dims) = {len(order)}"
+            f"dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(order)}"
         )
-    order = tuple(wrap_existing_dim(d, many) for d in order)
-    if len(set(order)) < many:
+    order = tuple(wrap_existing_dim(d, ndim) for d in order)
+    if len(set(order)) < ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    if order == tuple(range(many)):
+    if order == tuple(range(ndim)):
         return s
     if any(d >= sparse for d in order[:sparse]):
-        raise NotImplementedError("permute of sparse and dense dimensions into each other: use Tensor.to_dense() first")
+        raise NotImplementedError("permute that exchanges sparse and dense dimensions: use Tensor.to_dense() first")
     values = s._inner.permute(0, *(d - sparse + 1 for d in order[sparse:]))
     return SparseTensor(s._coordinates[list(order[:sparse])], values, [s._size[d] for d in order])
 
 
 @function("transpose", "swapaxes", "swapdims")
 def transpose(s: SparseTensor, dim0: int, dim1: int) -> Any:
-    many, sparse = len(s._size), s._coordinates.shape[0]
-    dim0, dim1 = wrap_existing_dim(dim0, many), wrap_existing_dim(dim1, many)
+    ndim, sparse = len(s._size), s._coordinates.shape[0]
+    dim0, dim1 = wrap_existing_dim(dim0, ndim), wrap_existing_dim(dim1, ndim)
     if max(dim0, dim1) >= sparse:
         raise RuntimeError(
             f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {sparse}, d0: {dim0}, d1: {dim1}"
         )
-    order = list(range(many))
+    order = list(range(ndim))
     order[dim0], order[dim1] = order[dim1], order[dim0]
     return permute(s, order)
 
@@ -90,7 +90,7 @@ def unsqueeze(s: SparseTensor, dim: int) -> Any:
 # ----- Selection --------------------------------------------------------------------------------------------------------
 
 
-def _kept(s: SparseTensor, where: np.ndarray[Any, Any], coordinates: np.ndarray[Any, Any], size: Any) -> Any:
+def _subset(s: SparseTensor, where: np.ndarray[Any, Any], coordinates: np.ndarray[Any, Any], size: Any) -> Any:
     """Some of the elements, at other coordinates."""
     return SparseTensor(wrap(coordinates), s._inner[wrap(where)], size, s._coalesced)
 
@@ -107,12 +107,12 @@ def select(s: SparseTensor, dim: int, index: int) -> Any:
     (where,) = np.nonzero(coordinates[dim] == index % s._size[dim])
     if sparse == 1:
         return s._inner[wrap(where)].sum(0)
-    return _kept(s, where, np.delete(coordinates[:, where], dim, axis=0), size)
+    return _subset(s, where, np.delete(coordinates[:, where], dim, axis=0), size)
 
 
 @function("__getitem__")
 def pick(s: SparseTensor, index: Any) -> Any:
-    """`s[i]`, `s[:, i]`, `s[None]`: what leaves the other dimensions whole."""
+    """`s[i]`, `s[:, i]`, `s[None]`: integers, full slices, None and Ellipsis."""
     dim, picked = 0, cast(Any, s)
     given = index if isinstance(index, tuple) else (index,)
     if given == (Ellipsis,):
@@ -153,7 +153,7 @@ def narrow_copy(s: SparseTensor, dim: int, start: int, length: int) -> Any:
     (where,) = np.nonzero((coordinates[dim] >= start) & (coordinates[dim] < start + length))
     moved = coordinates[:, where]
     moved[dim] -= start
-    return _kept(s, where, moved, size)
+    return _subset(s, where, moved, size)
 
 
 @function("index_select")
@@ -188,11 +188,11 @@ def cat(tensors: Any, dim: int = 0, **_: Any) -> Any:
     for position, s in enumerate(tensors):
         if not isinstance(s, SparseTensor):
             raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {position}.")
-    many, sparse = len(first._size), first._coordinates.shape[0]
-    dim = wrap_existing_dim(dim, many)
-    others = [d for d in range(many) if d != dim]
+    ndim, sparse = len(first._size), first._coordinates.shape[0]
+    dim = wrap_existing_dim(dim, ndim)
+    others = [d for d in range(ndim) if d != dim]
     for position, s in enumerate(tensors):
-        if len(s._size) != many or any(s._size[d] != first._size[d] for d in others):
+        if len(s._size) != ndim or any(s._size[d] != first._size[d] for d in others):
             raise RuntimeError(
                 f"All tensors must have the same shape: {list(first._size)} (except in the concatenating dimension), but found shape: "
                 f"{list(s._size)} at position {position}."
@@ -208,7 +208,7 @@ def cat(tensors: Any, dim: int = 0, **_: Any) -> Any:
             values.append(s._inner)
         else:
             coordinates.append(s._coordinates)
-            padding = [0, 0] * (many - 1 - dim) + [start, total - start - s._size[dim]]
+            padding = [0, 0] * (ndim - 1 - dim) + [start, total - start - s._size[dim]]
             values.append(penlight.nn.functional.pad(s._inner, padding))
         start += s._size[dim]
     return SparseTensor(penlight.cat(coordinates, 1), penlight.cat(values), size)
@@ -227,7 +227,7 @@ def _empty(s: SparseTensor, *size: Any, dtype: Any = None, **_: Any) -> Any:
 
 
 def _empty_like(s: SparseTensor, dtype: Any = None, **_: Any) -> Any:
-    """The same size without elements; dense dimensions stay dense."""
+    """A tensor of the same size and dense dimensions, without elements."""
     none = s._inner.detach()[:0].to(dtype or s.dtype)
     return SparseTensor(s._coordinates[:, :0], none, s._size, True)
 
@@ -247,7 +247,7 @@ TABLE |= {
 
 @function("sparse_resize_")
 def resize(s: SparseTensor, size: Any, sparse_dim: int, dense_dim: int) -> Any:
-    """The same elements in a larger tensor."""
+    """Enlarge the tensor, in place."""
     sparse, dense = s._coordinates.shape[0], s._inner.dim() - 1
     if not len(s._inner):
         return resize_and_clear(s, size, sparse_dim, dense_dim)
@@ -270,12 +270,12 @@ def resize(s: SparseTensor, size: Any, sparse_dim: int, dense_dim: int) -> Any:
 
 
 TABLE["resize_as_"] = lambda s, other, **_: resize(s, other.shape, other.sparse_dim(), other.dense_dim())
-_INSTEAD = "Make a tensor of that size by torch.sparse_coo_tensor, or use sparse_resize_and_clear_(), which forgets the elements."
+_INSTEAD = "Make a tensor of that size by torch.sparse_coo_tensor, or use sparse_resize_and_clear_(), which removes the elements."
 
 
 @function("sparse_resize_and_clear_")
 def resize_and_clear(s: SparseTensor, size: Any, sparse_dim: int, dense_dim: int) -> Any:
-    """No elements, and this size."""
+    """Remove all elements and set the size."""
     coordinates = penlight.empty(sparse_dim, 0, dtype=dtypes.int64)
     values = penlight.empty(0, *size[sparse_dim:], dtype=s.dtype)
     return write(s, SparseTensor(coordinates, values, Size(size), True))

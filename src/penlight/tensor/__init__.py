@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import autograd, dtypes
-from .._common.declared_classes import take_over
+from .._common.declared_classes import copy_members
 from .._common.user_warnings import warn_user
 from ..autograd import modes, views
 from ..autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
@@ -34,7 +34,7 @@ else:
 
 _guards = lazy_import(globals(), "_guards", "..ops.machinery.guards")
 _legacy = lazy_import(globals(), "_legacy", "..creation.legacy")
-_takeover = lazy_import(globals(), "_takeover", ".._takeover")
+_torch_function = lazy_import(globals(), "_torch_function", ".._torch_function")
 _forward_ad = lazy_import(globals(), "_forward_ad", "..autograd.forward_ad")
 _subclasses = lazy_import(globals(), "_subclasses", "..ops.machinery.subclasses")
 
@@ -109,7 +109,7 @@ class Tensor(_Methods):
         """The legacy constructor: `torch.Tensor(2, 3)` is uninitialised, `torch.Tensor([1, 2])` holds the data."""
         made = _legacy.legacy_tensor(None, *args, **kwargs)
         if cls is not Tensor:
-            _notice(cls)
+            _prepare_class(cls)
             made.__class__ = cls
         return made
 
@@ -119,7 +119,7 @@ class Tensor(_Methods):
         if not isinstance(data, Tensor):
             raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
         if cls is not Tensor:
-            _notice(cls)
+            _prepare_class(cls)
         data = data if data._rare_state is None else data.resolve_conj().resolve_neg()
         out: Any = new(cls)
         out._array = data._array
@@ -146,7 +146,7 @@ class Tensor(_Methods):
 
         made: Any = _alias(self.resolve_conj().resolve_neg())
         if cls is not Tensor:
-            _notice(cls)
+            _prepare_class(cls)
             made.__class__ = cls
         return made
 
@@ -158,7 +158,7 @@ class Tensor(_Methods):
         >>> type(torch.ones(2).as_subclass(Mine) * 2).__name__
         'Mine'
         """
-        return _takeover.default(cls, func, types, args, kwargs)
+        return _torch_function.default(cls, func, types, args, kwargs)
 
     __torch_dispatch__ = staticmethod(DISABLED)
 
@@ -335,7 +335,7 @@ class Tensor(_Methods):
     @staticmethod
     def _make_wrapper_subclass(cls: type, size: Any, *args: Any, **kwargs: Any) -> Any:
         """A tensor without memory, of a class that runs ops itself. See Note [Subclasses that dispatch] in ops/machinery/subclasses.py."""
-        _notice(cls)
+        _prepare_class(cls)
         return _subclasses.wrapper(cls, size, *args, **kwargs)
 
     _grad_fn = grad_fn
@@ -452,12 +452,12 @@ class Tensor(_Methods):
         return (self._rare_state is not None and self._rare_state.inference) or type(self._vc) is NoVersion
 
 
-take_over(Tensor, Hooked, ShapeAndMemory, AsPython)
+copy_members(Tensor, Hooked, ShapeAndMemory, AsPython)
 
 
-def _notice(cls: type) -> None:
-    """Called before an instance of a subclass is made. See Note [Functions taken over] in _takeover.py."""
-    _takeover.noticed(cls)
+def _prepare_class(cls: type) -> None:
+    """Called before an instance of a subclass is made: see Note [Overridden functions] in _torch_function.py."""
+    _torch_function.prepare_class(cls)
 
 
 def rebuild(
@@ -469,7 +469,7 @@ def rebuild(
         array = array.view(dtypes.bfloat16.np)
     if layout is not None:
         array = np.ndarray(layout[0], array.dtype, array, 0, layout[1])
-    out: Tensor = Tensor._make_subclass(cls, wrap(dtypes.with_own_dtype(array)), requires_grad)
+    out: Tensor = Tensor._make_subclass(cls, wrap(dtypes.with_canonical_dtype(array)), requires_grad)
     out.__dict__.update(extra)
     return out
 

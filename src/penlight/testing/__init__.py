@@ -1,4 +1,4 @@
-"""torch.testing: asserting that tensors agree, and making tensors to test with."""
+"""torch.testing: assertions that tensors are close, and random tensors for tests."""
 
 from __future__ import annotations
 

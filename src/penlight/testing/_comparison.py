@@ -1,8 +1,8 @@
-"""`torch.testing.assert_close`: tensors, numbers and containers of them agree up to tolerances.
+"""`torch.testing.assert_close`: asserts that tensors, numbers, or containers of them are equal up to tolerances.
 
-Inputs are taken apart into pairs (of tensors, numbers, bools, Nones), each with its path in the containers. A pair that
-does not agree raises an `ErrorMeta` with PyTorch's words; all of them are collected, and the first is what the user sees. Packages
-bring pairs of their own: a class with `compare`, whose `__init__` raises `UnsupportedInputs` for inputs that it does not know.
+Inputs are split into pairs (of tensors, numbers, bools, Nones), each with its path in the containers. A pair whose values differ raises an
+`ErrorMeta` with PyTorch's message; all of these are collected, and the first is raised to the user. Packages can define other pairs: a
+class with `compare` whose `__init__` raises `UnsupportedInputs` for inputs that it does not support.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _TOLERANCES = {
     dtypes.complex128: (1e-7, 1e-7),
 }
 
-Keys = tuple[Any, ...]  # where in the containers a pair is
-Identifier = str | Callable[[str], str] | None  # what an error calls the inputs, or a function of what it calls them
+Keys = tuple[Any, ...]  # the path of a pair in the containers
+Identifier = str | Callable[[str], str] | None  # the name of the inputs in errors, or a function of the default name
 
 
 class ErrorMeta(Exception):
-    """A pair does not agree: the class of error to raise, its words, and where in the containers the pair is."""
+    """The values of a pair differ: the class and the message of the error, and the path of the pair."""
 
     def __init__(self, type: type[Exception], msg: str, *, id: Keys = ()) -> None:
         super().__init__(msg)
         self.type, self.msg, self.id = type, msg, id
 
     def to_error(self, msg: str | Callable[[str], str] | None = None) -> Exception:
-        """The error that the user sees, in these words or in its own."""
+        """The error to raise, with the message `msg` or the default one."""
         words = self.msg
         if self.id:
             words += f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in self.id)}"
@@ -51,7 +51,7 @@ class ErrorMeta(Exception):
 
 
 class UnsupportedInputs(Exception):
-    """A pair does not know inputs of these types."""
+    """Raised by a pair that does not support the types of its inputs."""
 
 
 # ----- Tolerances -----------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ class UnsupportedInputs(Exception):
 def default_tolerances(
     *inputs: Any, dtype_precisions: dict[Any, tuple[float, float]] | None = None
 ) -> tuple[float, float]:
-    """The widest of the tolerances of these tensors or dtypes."""
+    """The largest of the default tolerances of these tensors or dtypes."""
     own = []
     for given in inputs:
         if not isinstance(given, (Tensor, dtypes.dtype)):
@@ -71,7 +71,7 @@ def default_tolerances(
 
 
 def get_tolerances(*inputs: Any, rtol: float | None, atol: float | None, id: Keys = ()) -> tuple[float, float]:
-    """The tolerances that were given, or the widest of those of the tensors or dtypes."""
+    """The given tolerances, or the largest of the default tolerances of the tensors or dtypes."""
     if (rtol is None) != (atol is None):
         missing = "atol" if atol is None else "rtol"
         raise ErrorMeta(
@@ -80,7 +80,7 @@ def get_tolerances(*inputs: Any, rtol: float | None, atol: float | None, id: Key
     return default_tolerances(*inputs) if rtol is None or atol is None else (rtol, atol)
 
 
-# ----- Words ----------------------------------------------------------------------------------------------------------
+# ----- Messages -------------------------------------------------------------------------------------------------------
 
 
 def _mismatch(
@@ -96,7 +96,7 @@ def _mismatch(
 
 
 def make_scalar_mismatch_msg(a: Any, b: Any, *, rtol: float, atol: float, identifier: Identifier = None) -> str:
-    """The words for two numbers that do not agree."""
+    """The message for two numbers that are not close."""
     difference = abs(a - b)
     relative = float("inf") if b == 0 else difference / abs(b)
     differences = f"Absolute difference: {difference}", f"Relative difference: {relative}"
@@ -106,7 +106,7 @@ def make_scalar_mismatch_msg(a: Any, b: Any, *, rtol: float, atol: float, identi
 def make_tensor_mismatch_msg(
     actual: Tensor, expected: Tensor, matches: Tensor, *, rtol: float, atol: float, identifier: Identifier = None
 ) -> str:
-    """The words for two tensors that agree only where `matches` says so."""
+    """The message for two tensors that are close only where `matches` is true."""
     a, b, same = actual._array, expected._array, matches._array
     if a.ndim == 0:
         return make_scalar_mismatch_msg(_item(a), _item(b), rtol=rtol, atol=atol, identifier=identifier)
@@ -143,7 +143,7 @@ def _item(value: Any) -> Any:
 
 
 class Pair:
-    """Two inputs that `compare` compares. Arguments that a pair does not know are for other pairs."""
+    """Two inputs to compare. Unknown arguments are ignored, since they are meant for other pairs."""
 
     def __init__(self, actual: Any, expected: Any, *, id: Keys = (), **unknown_parameters: Any) -> None:
         self.actual, self.expected, self.id = actual, expected, id
@@ -162,7 +162,7 @@ class Pair:
         raise ErrorMeta(type, msg, id=self.id if not id and hasattr(self, "id") else id)
 
     def compare(self) -> None:
-        """Raise an ErrorMeta if the inputs do not agree."""
+        """Raise an ErrorMeta if the inputs differ."""
         raise NotImplementedError
 
     def extra_repr(self) -> Sequence[str | tuple[str, Any]]:
@@ -186,7 +186,7 @@ class ObjectPair(Pair):
 
 
 class NonePair(Pair):
-    """Two inputs of which one at least is None."""
+    """Two inputs, at least one of which is None."""
 
     def __init__(self, actual: Any, expected: Any, **other_parameters: Any) -> None:
         if actual is not None and expected is not None:
@@ -203,7 +203,7 @@ class BooleanPair(Pair):
 
     def __init__(self, actual: Any, expected: Any, *, id: Keys = (), **other_parameters: Any) -> None:
         self._check_inputs_isinstance(actual, expected, cls=(bool, np.bool_))
-        super().__init__(bool(actual), bool(expected), **other_parameters)  # PyTorch forgets the path of bools
+        super().__init__(bool(actual), bool(expected), **other_parameters)  # PyTorch does not pass the path of bools on
 
     def compare(self) -> None:
         if self.actual is not self.expected:
@@ -237,7 +237,7 @@ class NumberPair(Pair):
 
 
 class TensorLikePair(Pair):
-    """Two tensors, or two arrays of NumPy's."""
+    """Two tensors or NumPy arrays."""
 
     def __init__(
         self, actual: Any, expected: Any, *, id: Keys = (), allow_subclasses: bool = True, rtol: float | None = None,
@@ -293,7 +293,7 @@ class TensorLikePair(Pair):
     def _compare_regular_values_close(
         self, actual: Tensor, expected: Tensor, *, rtol: float, atol: float, equal_nan: bool, identifier: Identifier = None
     ) -> None:  # fmt: skip
-        """Fail where two dense tensors of one shape do not agree; the words call them by the identifier."""
+        """Raise an ErrorMeta if two dense tensors of equal shape are not close; `identifier` names them in the message."""
         matches = isclose(actual.detach(), expected.detach(), rtol=rtol, atol=atol, equal_nan=equal_nan)
         if not matches.all():
             words = make_tensor_mismatch_msg(actual, expected, matches, rtol=rtol, atol=atol, identifier=identifier)
@@ -303,14 +303,14 @@ class TensorLikePair(Pair):
         return "rtol", "atol", "equal_nan", "check_device", "check_dtype", "check_layout", "check_stride"
 
 
-# ----- Taking apart ---------------------------------------------------------------------------------------------------
+# ----- Splitting into pairs -------------------------------------------------------------------------------------------
 
 
 def originate_pairs(
     actual: Any, expected: Any, *, pair_types: Sequence[type[Pair]], sequence_types: tuple[type, ...] = (Sequence,),
     mapping_types: tuple[type, ...] = (Mapping,), id: Keys = (), **options: Any,
 ) -> list[Pair]:  # fmt: skip
-    """The pairs that two inputs consist of: containers are taken apart, and each item is of the first type that knows it."""
+    """Split two inputs into pairs: one for each item of the containers, of the first type that supports it."""
 
     def inside(keys: Any) -> list[Pair]:
         kinds: dict[str, Any] = {
@@ -358,7 +358,7 @@ def not_close_error_metas(
     actual: Any, expected: Any, *, pair_types: Sequence[type[Pair]] = (ObjectPair,), sequence_types: tuple[type, ...] = (Sequence,),
     mapping_types: tuple[type, ...] = (Mapping,), **options: Any,
 ) -> list[ErrorMeta]:  # fmt: skip
-    """The disagreements between two inputs; inputs that can't be compared raise."""
+    """The errors of all pairs that are not close; raises an error if inputs cannot be compared."""
     __tracebackhide__ = True  # pytest leaves out this frame
     try:
         pairs = originate_pairs(
@@ -388,7 +388,7 @@ def assert_close(
     equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True, check_layout: bool = True,
     check_stride: bool = False, msg: str | Callable[[str], str] | None = None,
 ) -> None:  # fmt: skip
-    """Assert that tensors, numbers, or containers of them agree: |actual - expected| <= atol + rtol * |expected|.
+    """Assert that tensors, numbers, or containers of them are close: |actual - expected| <= atol + rtol * |expected|.
 
     The tolerances depend on the dtype if they are not given.
 

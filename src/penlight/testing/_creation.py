@@ -1,4 +1,4 @@
-"""`torch.testing.make_tensor`: random tensors of any dtype."""
+"""`torch.testing.make_tensor`: makes random tensors of any dtype."""
 
 from __future__ import annotations
 

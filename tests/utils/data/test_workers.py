@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight._common.interrupts import interrupts_held
+from penlight._common.interrupts import interrupts_deferred
 from penlight.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
 from penlight.utils.data._utils import blocks
 
@@ -518,7 +518,7 @@ def test_workers_end_when_the_program_is_killed(how):
 def test_an_interrupt_waits_until_a_worker_has_started():
     """Of a process that is only starting, Python would print a traceback."""
     started = []
-    with pytest.raises(KeyboardInterrupt), interrupts_held():
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # other threads would not hold it back
         started.append(True)
     assert started

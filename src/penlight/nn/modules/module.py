@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from penlight._common.arguments import explain
-from penlight._common.declared_classes import take_over
+from penlight._common.declared_classes import copy_members
 from penlight._common.docstrings import complete, example
 from penlight._common.user_warnings import warn_user
 
@@ -173,5 +173,5 @@ class Module(_Methods):
                 make_quick(self, table, name, Registry.__getattr__)
 
 
-take_over(Module, Registry, Calling, StateDict, Conversion)
+copy_members(Module, Registry, Calling, StateDict, Conversion)
 explain(vars(Module))

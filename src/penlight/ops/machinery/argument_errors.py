@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dtypes
-from ..._common.function_code import own_code_of
+from ..._common.function_code import code_without_handler
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from .op import LIST, NUMBER, OPTIONAL, TENSOR
@@ -323,7 +323,7 @@ class Call(NamedTuple):
 
     @classmethod
     def _of(cls, function: Any, values: tuple[Any, ...], caller: FrameType | None, bound: bool) -> Call:
-        own = own_code_of(function)
+        own = code_without_handler(function)
         code = own.code
         count = code.co_argcount
         names = code.co_varnames
@@ -392,7 +392,7 @@ def _written_call(caller: FrameType) -> _Written | None:
 
 def argument_error(function: Any, name: str, call: Call, error: Exception) -> TypeError | ValueError | None:
     """The argument error behind a failed call of a public function; None if PyTorch would accept the arguments."""
-    code = own_code_of(layers_of(function)[0]).code
+    code = code_without_handler(layers_of(function)[0]).code
     names = code.co_varnames[type(function) is MethodType : code.co_argcount]
     if not forms(name)[0] and vars(Tensor).get(name) is function and call.args and not isinstance(call.args[0], Tensor):
         if _of_kinds(error, call) or isinstance(error, TypeError):
@@ -409,7 +409,8 @@ def argument_error(function: Any, name: str, call: Call, error: Exception) -> Ty
         if isinstance(error, (AttributeError, TypeError, ValueError)):
             found = _by_what_it_calls(names, name, call)
         if found is None and _of_kinds(error, call):
-            if own_code_of(function_inside(function)).code.co_flags & CO_VARARGS:  # a bound method has `*excess`
+            # A bound method has `*excess`.
+            if code_without_handler(function_inside(function)).code.co_flags & CO_VARARGS:
                 found = _of_several(name.removeprefix("F."), call.args)
             else:
                 found = _by_annotations(names, function.__annotations__, name, call)

@@ -25,10 +25,10 @@ from ... import dtypes
 from ..._common.docstrings import documented
 from ..._common.function_code import (
     Compiled,
+    code_without_handler,
     compile_function,
     compiled_when_called,
-    handing_over,
-    own_code_of,
+    handler_code,
     run_instead,
 )
 from ...autograd import modes, saved, views
@@ -155,7 +155,7 @@ class _FirstCall:
         if "__name__" not in self.made.__globals__:
             self.made.__globals__.update(self.original.__globals__, __name__=None)
             copied(self.original.__globals__, self.made.__globals__)
-        run_instead(self.made, own_code_of(self.original))
+        run_instead(self.made, code_without_handler(self.original))
         return self.made(*args, **kwargs)
 
 
@@ -171,7 +171,7 @@ def warning_free(kernel: Any) -> Any:
         return kernel
     space = _nameless_globals.setdefault(id(kernel.__globals__), {})
     first = _FirstCall(kernel)
-    code, _, kwdefaults = handing_over(kernel, first, "<penlight kernel>")
+    code, _, kwdefaults = handler_code(kernel, first, "<penlight kernel>")
     # The kernel compiler identifies functions by code and defaults (`signature` in kernels/elementwise/plans.py); before the first call all
     # placeholders share one code object.
     first.made = made = FunctionType(code, space, kernel.__name__, (first,), kernel.__closure__)

@@ -17,7 +17,7 @@ written by hand gets a generated wrapper with exactly its parameters:
 A few short, frequently called methods have the `try` in their own source (`explains_failures`).
 
 `after_failure` raises a better error if it finds one. It returns a result if an argument is of a class with `__torch_function__` and
-is the first such argument in this process (Note [Functions taken over] in `_takeover.py`), or if a 0-d tensor was passed for a
+is the first such argument in this process (Note [Overridden functions] in `_torch_function.py`), or if a 0-d tensor was passed for a
 scalar: `torch.add(x, y, alpha=torch.tensor(2))`.
 
 # Note [NumPy's names]
@@ -40,14 +40,14 @@ from types import FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from ..._common.arguments import explained
-from ..._common.function_code import Compiled, compile_function, compiled_when_called, own_code_of
+from ..._common.function_code import Compiled, code_without_handler, compile_function, compiled_when_called
 from ...autograd.modes import NAMESPACE
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 
 _argument_errors = lazy_import(globals(), "_argument_errors", ".argument_errors")
 _generate = lazy_import(globals(), "_generate", ".generate")
-_takeover = lazy_import(globals(), "_takeover", "..._takeover")
+_torch_function = lazy_import(globals(), "_torch_function", "..._torch_function")
 
 
 CO_VARARGS, _VARKEYWORDS, _GENERATOR = 0x04, 0x08, 0x20
@@ -186,7 +186,7 @@ class Form(NamedTuple):
 def _compiled(function: FunctionType, public: Any, key: str, name: str, bound: bool) -> Compiled:
     form: Form | None = getattr(function, "form", None)
     _GLOBALS[key], _GLOBALS[f"public_{key}"] = function if form is None else form.prepare, public
-    own = own_code_of(function)
+    own = code_without_handler(function)
     if pending := (own.kwdefaults or {}).get("_pending"):
         own = pending.generate()
     code = own.code
@@ -294,7 +294,7 @@ def after_failure(public: Any, name: str, values: tuple[Any, ...], failure: Exce
     if not inside or isinstance(failure, (AttributeError, TypeError)):
         call = _argument_errors.Call.of(public, values, caller)
         if not inside and not _hands_over(frame.f_back):
-            if _takeover.foreign((*call.args, *call.kwargs.values())):
+            if _torch_function.activate_for((*call.args, *call.kwargs.values())):
                 return (public(*call.args, **call.kwargs),)
         numbers = _argument_errors.with_numbers(name, call)
         if numbers is not None:
@@ -333,7 +333,7 @@ def caller_of(frame: FrameType) -> FrameType | None:
     caller = frame.f_back
     while caller is not None and (
         _hands_over(caller)
-        or caller.f_globals.get("__name__") in ("penlight._common.function_code", "penlight._takeover")
+        or caller.f_globals.get("__name__") in ("penlight._common.function_code", "penlight._torch_function")
         or caller.f_code.co_name in ("_first_call", "__torch_function__")
     ):
         caller = caller.f_back

@@ -17,7 +17,7 @@ from .dispatch import dispatch, enter, settle_all
 from .in_place import rewrite
 from .op import OPTIONAL, PLAIN, Op
 
-_takeover = lazy_import(globals(), "_takeover", "..._takeover")
+_torch_function = lazy_import(globals(), "_torch_function", "..._torch_function")
 
 
 def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
@@ -27,8 +27,8 @@ def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
             return op.function(*arguments)
     elif all(op.kinds[p] == PLAIN or hasattr(a, "_array") or (a is None and op.kinds[p] == OPTIONAL) for a, p in zip(arguments, op.parameters)):  # fmt: skip
         raise error
-    taken = _taken_over(op, arguments)
-    if taken and not _looks(op):
+    taken = _overridden(op, arguments)
+    if taken and not _checks_overrides(op):
         raise error  # the public function repeats the call: see `after_failure` in public_functions.py
     try:
         return op.function(*arguments) if taken else dispatch(op, arguments)
@@ -38,14 +38,14 @@ def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
         raise
 
 
-def _taken_over(op: Op, arguments: tuple[Any, ...]) -> bool:
-    """Whether the class of an operand has `__torch_function__`. See Note [Functions taken over] in _takeover.py."""
-    return _takeover.foreign(a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN)  # type: ignore[no-any-return]
+def _overridden(op: Op, arguments: tuple[Any, ...]) -> bool:
+    """Whether an operand's class has `__torch_function__`. See Note [Overridden functions] in _torch_function.py."""
+    return _torch_function.activate_for(a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN)  # type: ignore[no-any-return]
 
 
-def _looks(op: Op) -> bool:
+def _checks_overrides(op: Op) -> bool:
     """Whether an op's function checks for `__torch_function__`, as public ones do."""
-    return op.function in _takeover._originals
+    return op.function in _torch_function._originals
 
 
 # Note [Beside ndarrays]
@@ -69,7 +69,7 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 def _stepping_back(op: Op, first: Any, other: Any) -> Any:
     if op.name in ("eq", "ne") and isinstance(other, np.ndarray):
         return dispatch(op, (first.detach(), wrap(other)))
-    return getattr(Tensor, op.operator)(first, other) if _taken_over(op, (first, other)) else NotImplemented
+    return getattr(Tensor, op.operator)(first, other) if _overridden(op, (first, other)) else NotImplemented
 
 
 def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:

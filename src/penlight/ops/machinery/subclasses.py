@@ -4,7 +4,7 @@
 An op on an instance of such a class goes to the level `SUBCLASSES`, as an op on a batched tensor goes to its vmap. The level calls
 the class's `__torch_dispatch__` with recording off, and adds what it returns to the graph as the op's result. Nodes keep such
 results as tensors, and while the level is active backward passes run on tensors, so that gradients are dispatched too. As in Note
-[Functions taken over], nothing is checked before an instance exists: creating the first one activates the level.
+[Overridden functions], nothing is checked before an instance exists: creating the first one activates the level.
 
 A wrapper (`_make_wrapper_subclass`) has an `Outline` instead of memory: an op that bypasses its class is refused.
 
@@ -81,7 +81,7 @@ def _steps(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
     return tuple(steps)
 
 
-def wake(cls: type) -> None:
+def activate(cls: type) -> None:
     """Activate the level, just before the first instance of a dispatching class is made."""
     cls._level = SUBCLASSES  # type: ignore[attr-defined]
     if getattr(cls.__torch_function__, "__func__", None) is Tensor.__torch_function__.__func__:  # type: ignore[attr-defined]
@@ -91,8 +91,8 @@ def wake(cls: type) -> None:
         modes.open_slow_mode()
 
 
-def rest() -> None:
-    """Undo `wake` when no instances are left; for tests."""
+def deactivate() -> None:
+    """Undo `activate` when no instances are left; for tests."""
     if dispatch.subclass_levels:
         dispatch.subclass_levels.clear()
         modes.close_slow_mode()

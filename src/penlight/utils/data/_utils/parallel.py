@@ -13,7 +13,7 @@ from multiprocessing.connection import wait
 from pickle import PicklingError
 from typing import Any
 
-from penlight._common.interrupts import interrupts_held
+from penlight._common.interrupts import interrupts_deferred
 from penlight._common.user_warnings import warn_user
 from penlight.utils.data._utils import channel
 from penlight.utils.data._utils.blocks import MappedBlocks
@@ -51,7 +51,7 @@ class _Pool:
         inherited = list(_open_ends) if self._context.get_start_method() == "fork" else []
         process = self._context.Process(target=_worker_loop, args=(setup, theirs, inherited), daemon=True)
         try:
-            with interrupts_held():
+            with interrupts_deferred():
                 process.start()
         except BaseException:
             ours.close()

@@ -13,7 +13,7 @@ from numpy.random import SeedSequence
 
 import penlight
 from penlight._common.docstrings import example
-from penlight._common.interrupts import let_interrupts
+from penlight._common.interrupts import allow_interrupts
 from penlight.utils.data._utils.exceptions import ExceptionWrapper
 
 STATUS_CHECK_INTERVAL = 5.0
@@ -199,7 +199,7 @@ def _worker_loop(setup: WorkerSetup, connection: Any, inherited: list[Any]) -> N
 
     global _worker_info
     try:
-        let_interrupts(True)
+        allow_interrupts(True)
         for copied in inherited:
             copied.close()
         penlight.set_num_threads(1)
@@ -218,4 +218,4 @@ def _worker_loop(setup: WorkerSetup, connection: Any, inherited: list[Any]) -> N
     except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
         pass  # The main process is interrupted too, and reports it; or it no longer needs the data.
     finally:
-        let_interrupts(False)
+        allow_interrupts(False)

@@ -1,11 +1,11 @@
-"""How classes with `__torch_function__` take over the library's functions: subclasses of Tensor, other types, and modes.
+"""`__torch_function__`: how subclasses of Tensor, other types and modes override the library's functions.
 
-# Note [Functions taken over]
-PyTorch looks at the types of the arguments in every function. Here that would cost the hot path more than a small op does, so
-nothing looks until there is something to find: the first instance of a subclass of Tensor that takes part, the first foreign
-operand with `__torch_function__`, the first `TorchFunctionMode`. Then `wake` copies every public function, and makes the function
-itself look at its arguments before it calls the copy. Whoever holds the function has the one that looks; its identity, by which
-programs register their implementations, stays. A process without such types never pays.
+# Note [Overridden functions]
+PyTorch checks the types of the arguments in every function. Here that would cost more than a small op does, so nothing is checked until
+the first overriding object appears: an instance of a subclass of Tensor with `__torch_function__`, a foreign operand with it, or a
+`TorchFunctionMode`. Then `activate` copies every public function and replaces the function's code with a check of its arguments, which
+calls the copy. The function object stays the same, so references to it remain valid, and programs can use it as a key.
+A process without such types never pays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib import import_module
 from types import FunctionType, MethodType
 from typing import Any
 
-from ._common.function_code import copy_of, handing_over, own_code_of, pending_of, run_instead
+from ._common.function_code import code_without_handler, copy_of, handler_code, pending_of, run_instead
 from .autograd.node import NO_EDGE
 from .kernels.lazy import lazy_import
 from .ops.machinery.public_functions import layers_of
@@ -26,13 +26,14 @@ from .tensor import DISABLED, Tensor, new
 
 _subclasses = lazy_import(globals(), "_subclasses", ".ops.machinery.subclasses")
 
-# Whether subclasses are ignored here, and whether modes are too.
+# Whether overrides by subclasses are disabled in this thread, and whether modes are too.
 subclasses_off: ContextVar[bool] = ContextVar("penlight_subclasses_off", default=False)
 all_off: ContextVar[bool] = ContextVar("penlight_torch_function_off", default=False)
-_running: ContextVar[Any] = ContextVar("penlight_torch_function_running", default=None)  # what `default` has called
+# The function that `default` is running.
+_running: ContextVar[Any] = ContextVar("penlight_torch_function_running", default=None)
 modes: ContextVar[tuple[Any, ...]] = ContextVar("penlight_torch_function_modes", default=())
 
-# The operators that are another method's name to `__torch_function__`.
+# Operators that `__torch_function__` receives under the name of another method.
 _OPERATORS = dict(
     __add__="add", __radd__="add", __sub__="sub", __mul__="mul", __rmul__="mul", __truediv__="div", __mod__="remainder",
     __pow__="pow", __matmul__="matmul", __lt__="lt", __le__="le", __gt__="gt", __ge__="ge", __ne__="ne", __neg__="neg",
@@ -48,8 +49,8 @@ _BINARY = {f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge")} | {
     )
 }  # fmt: skip
 
-# What asks about no tensor, or must stay as it is.
-_LEFT_ALONE = {
+# Functions that take no tensors, or that cannot be overridden.
+IGNORED = {
     "can_cast", "promote_types", "manual_seed", "seed", "initial_seed", "save", "load", "compile", "cond", "vmap",
     "typename", "finfo", "iinfo", "broadcast_shapes", "compiled_with_cxx11_abi", "init_num_threads",
     "use_deterministic_algorithms", "clear_autocast_cache", "autocast_decrement_nesting",
@@ -62,72 +63,66 @@ _LEFT_ALONE = {
     "as_subclass", "_make_subclass", "_one", "_is_view", "__array_wrap__",
 }  # fmt: skip
 
-# What makes a plain tensor of anything: open to modes, not to the classes of arguments.
-_MAKING = {"tensor", "as_tensor", "asarray", "from_numpy", "scalar_tensor"}
+# Functions that make a plain tensor from any object: modes override them, the classes of their arguments do not.
+_FACTORIES = {"tensor", "as_tensor", "asarray", "from_numpy", "scalar_tensor"}
 
 _lock = threading.Lock()
-_originals: dict[Any, Any] = {}  # a function that looks at its arguments, and the copy that runs what it ran before
-OVERRIDABLE: dict[str, list[Any]] = {}  # by the name of the namespace
-NAMES: dict[Any, str] = {}
+_originals: dict[Any, Any] = {}  # from a function that checks its arguments to a copy with its earlier code
+OVERRIDABLE: dict[str, list[Any]] = {}  # public functions by namespace
+NAMES: dict[Any, str] = {}  # the full names of public functions
 
-_kinds: dict[type, bool] = {}
+_overriding: dict[type, bool] = {}  # the results of `overrides_functions`
 
 
-def takes_part(kind: type) -> bool:
-    """Whether a class takes over functions."""
+def overrides_functions(kind: type) -> bool:
+    """Whether a class has a `__torch_function__` of its own."""
     try:
-        return _kinds[kind]
+        return _overriding[kind]
     except KeyError:
         own = getattr(kind, "__torch_function__", None)
         # A tensor of the real PyTorch, in a process that has both, is just a foreign object.
         real = hasattr(kind, "_cdata") and not issubclass(kind, Tensor)
         found = kind is not Tensor and own is not None and own is not DISABLED and not real
-        _kinds[kind] = found
+        _overriding[kind] = found
         return found
 
 
-def noticed(kind: type) -> None:
-    """An instance of this class came up."""
+def prepare_class(kind: type) -> None:
+    """Activate the overrides of a class, just before an instance of it is made."""
     if getattr(kind, "__torch_dispatch__", DISABLED) is not DISABLED:
-        _subclasses.wake(kind)
-    if takes_part(kind):
-        wake()
+        _subclasses.activate(kind)
+    if overrides_functions(kind):
+        activate()
 
 
-def foreign(arguments: Iterable[Any]) -> bool:
-    """Whether one of these arguments, which an op can't use, is of a class that takes over functions; then they look from now on."""
-    values = [v for a in arguments for v in (a if type(a) in (list, tuple) else (a,))]
-    if subclasses_off.get() or not overriding(values):
+def activate_for(arguments: Iterable[Any]) -> bool:
+    """Whether one of these arguments, which an op cannot use, overrides functions; if so, activate the checks."""
+    if subclasses_off.get() or not _relevant(arguments):
         return False
-    wake()
+    activate()
     return True
 
 
 def overriding(values: Iterable[Any]) -> list[Any]:
-    """Of these arguments, one of each class that takes over functions; subclasses before their bases."""
+    """One argument of each class that overrides functions; subclasses come before their bases."""
     found: list[Any] = []
     for value in values:
         kind = type(value)
-        if takes_part(kind) and not any(type(o) is kind for o in found):
+        if overrides_functions(kind) and not any(type(o) is kind for o in found):
             index = next((i for i, o in enumerate(found) if issubclass(kind, type(o))), len(found))
             found.insert(index, value)
     return found
 
 
-def _relevant(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    values: list[Any] = []
-    for value in (*args, *kwargs.values()):
-        if type(value) in (list, tuple):
-            values += value
-        else:
-            values.append(value)
-    return overriding(values)
+def _relevant(arguments: Iterable[Any]) -> list[Any]:
+    """As `overriding`, also for the items of lists and tuples."""
+    return overriding([v for a in arguments for v in (a if type(a) in (list, tuple) else (a,))])
 
 
 def handle(function: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Offer a call to the innermost mode and to the classes in turn."""
+    """Let the innermost mode handle a call, or the classes of `found` in turn, until one does not return NotImplemented."""
     types = tuple(type(value) for value in found)
-    kwargs = kwargs or None  # type: ignore[assignment]  # as PyTorch's C++ says that there are none
+    kwargs = kwargs or None  # type: ignore[assignment]  # PyTorch's C++ passes None for no keywords
     open_modes = modes.get()
     if open_modes and not all_off.get():
         modes.set(open_modes[:-1])
@@ -150,9 +145,9 @@ def handle(function: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[
 
 
 def default(cls: type, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
-    """What Tensor does as `__torch_function__`: the call itself, with tensors in the result of the same class."""
+    """Tensor's `__torch_function__`: make the call, and convert tensors in the result to `cls`."""
     if not all(issubclass(cls, kind) for kind in types) or _running.get() is function:
-        return NotImplemented  # a function that asks again is not ours: the real PyTorch's
+        return NotImplemented  # a function that calls `__torch_function__` again is the real PyTorch's
     off, running = subclasses_off.get(), _running.get()
     subclasses_off.set(True)
     _running.set(function)
@@ -176,40 +171,42 @@ def _convert(result: Any, cls: type) -> Any:
     return result
 
 
-# ----- Functions that look at their arguments ----------------------------------------------------------------------------------------------------
+# ----- Functions that check their arguments ---------------------------------------------------------------------------
 
 
-class _Looker:
-    """What runs in place of a function that has been moved: looks at the arguments, and runs it or hands it over."""
+class _Check:
+    """Runs in place of a public function: calls its copy, or `handle` if an argument or a mode overrides it."""
 
     __slots__ = ("bound", "making", "operator", "original", "public")
 
     def __init__(self, public: Any, original: Any, operator: bool, bound: bool) -> None:
         self.public, self.original, self.operator, self.bound = public, original, operator, bound
-        self.making = original.__name__ in _MAKING
+        self.making = original.__name__ in _FACTORIES
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if all_off.get() or (subclasses_off.get() and not modes.get()):
             return self.original(*args, **kwargs)
-        found = [] if self.making or subclasses_off.get() else _relevant(args, kwargs)
+        found = [] if self.making or subclasses_off.get() else _relevant((*args, *kwargs.values()))
         if not found and not modes.get():
             return self.original(*args, **kwargs)
         public = self.public
-        if public is Tensor.__eq__ and found:  # PyTorch asks the class of the first operand alone, and else `Tensor.eq`
+        if (
+            public is Tensor.__eq__ and found
+        ):  # PyTorch dispatches this for the first operand only, otherwise `Tensor.eq`
             found, public = (first, public) if (first := overriding(args[:1])) else (found, Tensor.eq)
         args = args[self.bound :]
         if self.original.__name__ == "einsum" and len(args) == 2 and isinstance(args[1], (list, tuple)):
-            args = (args[0], *args[1])  # PyTorch's is written in Python, and takes operands one by one before it looks
+            args = (args[0], *args[1])  # PyTorch's Python function unpacks the list of operands before it checks them
         try:
             return handle(public, found, args, kwargs)
         except TypeError:
-            if self.operator:  # Python asks the other operand, and raises in its own words
+            if self.operator:  # Python tries the other operand, and raises its own TypeError
                 return NotImplemented
             raise
 
 
-def _move(function: FunctionType, public: Any, operator: bool, bound: bool) -> None:
-    """Make a function look at its arguments before it runs; of a bound method, those after the first."""
+def _install_check(function: FunctionType, public: Any, operator: bool, bound: bool) -> None:
+    """Make a function check its arguments before it runs; with `bound`, those after the first."""
     if function in _originals:
         return
     copy = _originals[function] = copy_of(function)
@@ -218,32 +215,33 @@ def _move(function: FunctionType, public: Any, operator: bool, bound: bool) -> N
     pending = pending_of(function)
     if pending is not None:
         pending.function = copy
-    run_instead(function, handing_over(function, _Looker(public, copy, operator, bound), "<penlight overrides>"))
+    run_instead(function, handler_code(function, _Check(public, copy, operator, bound), "<penlight overrides>"))
 
 
-def wake() -> None:
-    """Let every public function look at its arguments from now on. See Note [Functions taken over]."""
+def activate() -> None:
+    """Make every public function check its arguments from now on. See Note [Overridden functions]."""
     with _lock:
         if _originals:
             return
         functions = list(_namespaces())
         for name, function, public in functions:
             own = name.rpartition(".")[2]
-            for layer in layers_of(function):  # the package calls the function written by hand itself
-                _move(layer, public, own in _BINARY, type(function) is MethodType and layer is function.__func__)
+            for layer in layers_of(function):  # also the hand-written one, which the package calls directly
+                bound = type(function) is MethodType and layer is function.__func__
+                _install_check(layer, public, own in _BINARY, bound)
             if public not in NAMES or getattr(public, "__name__", None) == own != NAMES[public].rpartition(".")[2]:
                 NAMES[public] = name
             OVERRIDABLE.setdefault(name.rpartition(".")[0], []).append(public)
 
 
-def rest() -> None:
-    """Undo `wake`: give every function its own code back."""
+def deactivate() -> None:
+    """Undo `activate`: restore the code of every function."""
     with _lock:
         for function, copy in _originals.items():
             pending = pending_of(copy)
             if pending is not None:
                 pending.function = function
-            run_instead(function, own_code_of(copy))
+            run_instead(function, code_without_handler(copy))
             if function.__wrapped__ is copy:
                 del function.__wrapped__
         _originals.clear()
@@ -251,19 +249,19 @@ def rest() -> None:
 
 
 @contextmanager
-def awake_for(kind: type) -> Iterator[None]:
-    """A region in which functions look for instances of a class; afterwards they do so only if other classes need it."""
-    rested = not _originals
-    wake()
+def active_for(kind: type) -> Iterator[None]:
+    """A region in which functions check for instances of a class; afterwards they do so only if another class overrides functions."""
+    was_inactive = not _originals
+    activate()
     try:
         yield
     finally:
-        if rested and not any(found for other, found in _kinds.items() if not issubclass(other, kind)):
-            rest()
+        if was_inactive and not any(found for other, found in _overriding.items() if not issubclass(other, kind)):
+            deactivate()
 
 
 def _namespaces() -> Iterable[tuple[str, Any, Any]]:
-    """The public functions: name, the public function, and what `__torch_function__` is told."""
+    """The public functions: full name, the function, and the function that `__torch_function__` receives."""
     import penlight
 
     lazy = [n for n, where in penlight._LAZY_NAMES.items() if where.startswith("ops.") or where == "typeinfo"]
@@ -273,12 +271,12 @@ def _namespaces() -> Iterable[tuple[str, Any, Any]]:
         yield from _functions("torch." + name, module, getattr(module, "__all__", dir(module)))
     yield from _functions("torch.autograd", penlight.autograd, ["backward", "grad"])
     for name, value in list(vars(Tensor).items()):
-        if name in _LEFT_ALONE or name.startswith("_foreach"):
+        if name in IGNORED or name.startswith("_foreach"):
             continue
         if type(value) is FunctionType:
             public = getattr(Tensor, _OPERATORS.get(name, name))
             if getattr(Tensor, public.__name__, None) is not public:
-                public.__name__ = _OPERATORS.get(name, name)  # made by a helper of ours, whose name it had
+                public.__name__ = _OPERATORS.get(name, name)  # it had the name of the helper that made it
             yield f"torch.Tensor.{name}", value, public
         elif type(value) is property:
             if type(value.fget) is FunctionType:
@@ -289,11 +287,11 @@ def _namespaces() -> Iterable[tuple[str, Any, Any]]:
 
 def _functions(where: str, module: Any, names: Iterable[str]) -> Iterable[tuple[str, Any, Any]]:
     for name in dict.fromkeys(names):
-        if name in _LEFT_ALONE or name.startswith(("_", "get_", "set_", "is_autocast")):
+        if name in IGNORED or name.startswith(("_", "get_", "set_", "is_autocast")):
             continue
         value = getattr(module, name, None)
-        home = (getattr(value, "__module__", None) or "").partition(".")[0]
-        if type(value) in (FunctionType, MethodType) and home in ("penlight", "torch"):  # the latter under that name
+        home = (getattr(value, "__module__", None) or "").partition(".")[0]  # "torch" if Penlight has that name
+        if type(value) in (FunctionType, MethodType) and home in ("penlight", "torch"):
             yield f"{where}.{name}", value, value
 
 
@@ -301,9 +299,9 @@ def _functions(where: str, module: Any, names: Iterable[str]) -> Iterable[tuple[
 
 
 class WrappingTensor(Tensor):
-    """A tensor that holds other tensors instead of an array, and takes over every function.
+    """A tensor that holds other tensors instead of an array, and overrides every function.
 
-    `_inner` is the tensor whose dtype, device and graph it shows. A subclass has `shape`, and `__torch_function__` runs what it can.
+    Its dtype, device and graph are those of `_inner`. A subclass defines `shape`, and a `__torch_function__` that implements functions.
     """
 
     __slots__ = ("_inner",)
@@ -311,7 +309,7 @@ class WrappingTensor(Tensor):
     _inner: Tensor
 
     def __new__(cls, inner: Tensor, **fields: Any) -> Any:
-        wake()
+        activate()
         out: Any = new(cls)
         out._inner = inner
         for name, value in fields.items():

@@ -1,4 +1,4 @@
-"""What the options of `penlight run` open around a program."""
+"""The options of `penlight run` that observe a program: `--watch`, `--draw`, `--profile` and `--memory`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Drawing(Listener):
 
 
 def _model_of(leaves: set[Any]) -> Any:
-    """The model that leaves belong to, or the parameters of several by name, each with its class in front; found among all objects."""
+    """The model that has these leaves, or if there are several, their parameters by class and name. All live objects are searched."""
     modules = [one for one in gc.get_objects() if issubclass(type(one), nn.Module)]
     inner = {id(child) for one in modules for child in one.children()}
     models = [one for one in modules if id(one) not in inner and any(edge_of(p)[0] in leaves for p in one.parameters())]
@@ -39,8 +39,8 @@ def _model_of(leaves: set[Any]) -> Any:
 
 
 @contextmanager
-def looking_inside(options: dict[str, str]) -> Iterator[None]:
-    """Open what the options ask for; write and say what was found at the end."""
+def observe(options: dict[str, str]) -> Iterator[None]:
+    """Observe a program as the options say; at the end, write the files and print the findings."""
     makers: dict[str, Callable[[str], Any]] = {
         "--watch": lambda _: inspect.Log(nan="note"),
         "--draw": _Drawing,
@@ -49,17 +49,17 @@ def looking_inside(options: dict[str, str]) -> Iterator[None]:
     listeners = {name: make(options[name]) for name, make in makers.items() if name in options}
     profile: Any = None
     try:
-        with ExitStack() as open_ones:
+        with ExitStack() as stack:
             for one in listeners.values():
-                open_ones.enter_context(inspect.watch(log=one))
-            profile = open_ones.enter_context(profiler.profile()) if "--profile" in options else None
+                stack.enter_context(inspect.watch(log=one))
+            profile = stack.enter_context(profiler.profile()) if "--profile" in options else None
             yield
     finally:  # also after sys.exit() and Ctrl-C
-        _conclude(options, listeners, profile)
+        _report(options, listeners, profile)
 
 
-def _conclude(options: dict[str, str], listeners: dict[str, Any], profile: Any) -> None:
-    """Write and say what was found."""
+def _report(options: dict[str, str], listeners: dict[str, Any], profile: Any) -> None:
+    """Write the files and print the findings."""
     for event in listeners["--watch"].nans if "--watch" in listeners else ():
         print(f"penlight run --watch: {event}", end="", file=sys.stderr)
     if "--draw" in listeners and listeners["--draw"].path is not None:

@@ -1,4 +1,4 @@
-"""NumPy's functions on tensors, with gradients: a switch, because PyTorch refuses them."""
+"""`numpy_functions`: NumPy's functions on tensors, with gradients. They must be enabled, because PyTorch refuses them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["numpy_functions"]
 
 
 class numpy_functions:
-    """Whether NumPy's functions take tensors and differentiate: a switch for the process, and for a block as `with`.
+    """Make NumPy's functions accept tensors and differentiate, in this process or inside a `with` block.
 
-    Without it, as in PyTorch, `np.sin(x)` computes outside of the graph, and refuses a tensor that requires grad. With it the function of
-    Penlight with the same meaning does the work: for ufuncs, and for the usual functions of `numpy`, `numpy.linalg` and `numpy.fft`, with NumPy's
-    arguments and defaults. What has no such function is NumPy's as before.
+    By default, as in PyTorch, `np.sin(x)` computes outside of the graph, and refuses a tensor that requires grad. With this, Penlight's
+    equivalent runs instead: for ufuncs, and for common functions of `numpy`, `numpy.linalg` and `numpy.fft`, with NumPy's arguments and
+    defaults. Functions without an equivalent run in NumPy as before.
 
     Args:
-        mode: whether they do.
+        mode: whether to do this; False restores the default.
 
     >>> import numpy as np
     >>> x = torch.tensor([0.0, 1.0], requires_grad=True)
@@ -61,7 +61,7 @@ def _ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **options: 
 
 
 def _operand(value: Any, beside: Tensor) -> Tensor:
-    """A Python float has the precision of the tensor beside it, as in NumPy."""
+    """An operand as a tensor; a Python float takes the precision of the other operand, as in NumPy."""
     keeps = isinstance(value, float) and beside.dtype.is_floating_point
     return penlight.tensor(value, dtype=beside.dtype) if keeps else penlight.as_tensor(value)
 
@@ -77,7 +77,7 @@ def _array(value: Any) -> Any:
     return value.numpy() if isinstance(value, Tensor) else value
 
 
-# Ufuncs that PyTorch calls otherwise; the others have the same names.
+# Ufuncs with another name in PyTorch.
 _OTHER_NAMES = {
     "conjugate": "conj", "degrees": "rad2deg", "equal": "eq", "fabs": "abs", "invert": "bitwise_not",
     "left_shift": "bitwise_left_shift", "power": "pow", "radians": "deg2rad", "right_shift": "bitwise_right_shift", "rint": "round",
@@ -85,7 +85,7 @@ _OTHER_NAMES = {
 
 
 def _reducing(name: str) -> Callable[..., Any]:
-    """`np.sum(a, axis, keepdims=)`, which no `axis` means over all."""
+    """`np.sum(a, axis, keepdims=)`; without `axis`, over all dimensions."""
     ours = getattr(penlight, name)
 
     def reduce(a: Any, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Any:
@@ -95,14 +95,14 @@ def _reducing(name: str) -> Callable[..., Any]:
     return reduce
 
 
-def _running(name: str) -> Callable[..., Any]:
-    """`np.cumsum(a, axis)`: no `axis` means along the flattened tensor."""
+def _cumulative(name: str) -> Callable[..., Any]:
+    """`np.cumsum(a, axis)`; without `axis`, of the flattened tensor."""
     ours = getattr(penlight, name)
     return lambda a, axis=None: ours(a.flatten(), 0) if axis is None else ours(a, axis)
 
 
 def _variance(name: str) -> Callable[..., Any]:
-    """Variances divide by the number of elements minus `ddof`, which is 0."""
+    """`np.var(a, axis, ddof=0)`, which divides by the number of elements minus `ddof`."""
     ours = getattr(penlight, name)
     return lambda a, axis=None, *, ddof=0, keepdims=False: ours(a, axis, correction=ddof, keepdim=keepdims)
 
@@ -117,7 +117,7 @@ def _tensors(arrays: Any) -> list[Tensor]:
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:
-    """The sum over the last dimension of `a` and the last but one of `b`: not `matmul`, where both have more than two."""
+    """The sum over the last dimension of `a` and the last but one of `b`. For more than two dimensions this is not `matmul`."""
     return penlight.tensordot(a, b, ([-1], [max(b.ndim - 2, 0)])) if a.ndim and b.ndim else a * b
 
 
@@ -126,7 +126,7 @@ _SAME_LINALG = "cholesky det eigh eigvalsh inv matrix_power pinv qr slogdet solv
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"numpy.{name}": getattr(penlight, name) for name in _SAME.split()},
     **{f"numpy.{name}": _reducing(name) for name in ("sum", "mean", "amax", "amin", "nansum", "nanmean")},
-    **{f"numpy.{name}": _running(name) for name in ("cumsum", "cumprod")},
+    **{f"numpy.{name}": _cumulative(name) for name in ("cumsum", "cumprod")},
     **{f"numpy.{name}": _variance(name) for name in ("var", "std")},
     **{f"numpy.linalg.{name}": getattr(penlight.linalg, name) for name in _SAME_LINALG.split()},
     **{f"numpy.fft.{name}": _fourier(name) for name in ("fft", "ifft", "rfft", "irfft")},
