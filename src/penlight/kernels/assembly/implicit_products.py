@@ -247,7 +247,7 @@ def _add_products(asm: Assembler, fours: bool, double: bool) -> None:
         asm.add_to_memory(at(name), RAX)
     WEIGH.again(asm, "group left", "x group")
     asm.load_register(RAX, at("chunk now"))
-    asm.multiply_number(RAX, 24 if fours else 16)
+    asm.multiply_number(RAX, RAX, 24 if fours else 16)
     asm.add_to_memory(at("chunk vectors"), RAX)
     asm.load_register(RAX, at("chunk left"))
     asm.compare_number(RAX, 1)

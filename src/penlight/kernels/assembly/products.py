@@ -96,7 +96,7 @@ def add_totals(asm: Assembler, target: int, row: int, rows: int = G_ROWS) -> Non
         asm.binary("vhaddps", first, first, first + 1)
         asm.binary("vhaddps", first + 2, first + 2, first + 3)
         asm.binary("vhaddps", first, first, first + 2)
-        asm.swap_halves(12, first)
+        asm.halves(12, first, first, 0x01)
         asm.binary("vaddps", first, first, 12)
         asm.move_half(12, Address(target))
         asm.binary("vaddps", first, first, 12)
