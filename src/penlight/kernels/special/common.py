@@ -26,8 +26,7 @@ import numpy as np
 from ..executable import compiles
 from ..lazy import lazy_import
 from ..numpy_warnings import hush, silent, unhush
-from ..parallel import parallel_for
-from ..rows import is_half as is_half
+from ..rows import each_block, is_half as is_half
 from . import MOST_ONE_BY_ONE
 
 elementwise = lazy_import(globals(), "elementwise", "..elementwise")
@@ -101,14 +100,6 @@ def corrected(result: Array, where: Array, x: Array, function: Callable[[Array],
     return result
 
 
-def share(run: Callable[[int, int], None], size: int, step: int) -> None:
-    """Call `run(low, high)` on ranges that cover `size` elements, in several threads if there are many blocks."""
-    if size < 4 * step:
-        run(0, size)
-    else:
-        parallel_for(run, size, step)
-
-
 def one_by_one(function: Callable[[float], float], x: Array, kernel: Kernel | None = None) -> Array | None:
     """A function of the C library, or its machine code, on each of a few floats; None for more, for other dtypes, and where it has no value.
 
@@ -137,18 +128,9 @@ def unary(kernel: Kernel, x: Array, *, wide: bool = False, machine: bool = False
     source, target = x.reshape(-1), out.reshape(-1)
     wide = wide and dtype == np.float32
     step = BLOCK_BYTES // (8 if wide else dtype.itemsize)
-
-    def run(low: int, high: int) -> None:
-        for i in range(low, high, step):
-            block = slice(i, min(i + step, high))
-            _fill(kernel, source[block], target[block], wide)
-
     token = hush()
     try:
-        if source.size <= step:
-            _fill(kernel, source, target, wide)
-        else:
-            share(run, source.size, step)
+        each_block(lambda part: _fill(kernel, source[part], target[part], wide), source.size, 1, block=step)
     finally:
         unhush(token)
     return out
