@@ -86,7 +86,7 @@ def fused(a: Any, b: Any, c: Any) -> Any:
         return _odd_sum(product, np.asarray(c, np.float64)).astype(np.float32)
     product = a * b
     total, rest = _two_sum(product, c)
-    exact = total + _odd_sum(rest, _product_error(a, b, product))
+    exact = total + _odd_sum(rest, product_error(a, b, product))
     known = np.abs(exact) > 0.0  # not the NaN that infinities give, which have no rounding error, nor the sign of 0
     return exact if known.all() else np.where(known, exact, product + c)
 
@@ -98,7 +98,8 @@ def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     return total, (a - (total - part)) + (b - part)
 
 
-def _product_error(a: Any, b: Any, product: Any) -> Any:
+def product_error(a: Any, b: Any, product: Any) -> Any:
+    """What rounding a product of float64 has changed, below 1e150; of arrays or, in functions of scalars, of numbers."""
     (high_a, low_a), (high_b, low_b) = _split(a), _split(b)
     return low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
 

@@ -35,7 +35,6 @@ Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill
 Piece = tuple[Array, Callable[[Array], Array]]
 
 BLOCK_BYTES = 1 << 18
-_SPLIT = 134217729.0  # 2**27 + 1 cuts a float64 into two halves of 26 bits
 
 
 def horner(coefficients: Sequence[float], x: Any) -> Any:
@@ -182,31 +181,6 @@ def rounded(x: Array, dtype: Any = np.float32) -> Array:
     """Float64 results as float32, or as another dtype."""
     with silent():
         return x.astype(dtype)
-
-
-def two_product(a: Array, b: Array | float) -> tuple[Array, Array]:
-    """`a * b` and its rounding error, exactly (Dekker), for float64 arguments below 1e150."""
-    product = a * b
-    a_high = a * _SPLIT
-    a_high -= a_high - a
-    a_low = a - a_high
-    b_high = b * _SPLIT
-    b_high = b_high - (b_high - b)
-    b_low = b - b_high
-    error = a_high * b_high
-    error -= product
-    error += a_high * b_low
-    error += a_low * b_high
-    error += a_low * b_low
-    return product, error
-
-
-def product_error(a: float, b: float, product: float) -> float:
-    """What rounding a product of two numbers has changed. See `two_product`."""
-    a_high = a * _SPLIT - (a * _SPLIT - a)
-    b_high = b * _SPLIT - (b * _SPLIT - b)
-    a_low, b_low = a - a_high, b - b_high
-    return a_high * b_high - product + a_high * b_low + a_low * b_high + a_low * b_low
 
 
 def fraction(x: Array) -> Array:

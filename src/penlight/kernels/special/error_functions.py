@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..fma import product_error
 from .common import (
     Array,
     as_it_is,
@@ -21,7 +22,6 @@ from .common import (
     over_arrays,
     piecewise,
     rational,
-    two_product,
     unary,
 )
 
@@ -214,7 +214,8 @@ def exp_square(x: Array, scale: float) -> Array:
         exact -= high
         low = exact.astype(np.float32)
     else:
-        high, low = two_product(x, x)
+        high = x * x
+        low = product_error(x, x, high)
     high *= scale
     np.exp(high, high)
     low *= scale
