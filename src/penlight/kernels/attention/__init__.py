@@ -8,12 +8,13 @@ position are contiguous.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from .. import native
 from ..linalg.blas import multiply
+from ..numpy_calls import kept
 from ..numpy_warnings import silent
 from ..parallel import parallel_for
 from ..reduce import row_max, row_sum
@@ -38,12 +39,10 @@ _GRAIN = 1 << 24
 _MOST_AT_ONCE = 1 << 12
 
 
+@kept(lambda rows, columns, _: rows * columns, _BLOCK_ELEMENTS, 8)
 def _above(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
     """The causal mask: -inf above the diagonal."""
     return np.triu(np.full((rows, columns), -np.inf, dtype), 1)
-
-
-_small_above = lru_cache(maxsize=8)(_above)
 
 
 class _Heads:
@@ -77,8 +76,7 @@ class _Heads:
     @cached_property
     def above(self) -> np.ndarray:
         """The causal mask."""
-        make = _small_above if self.rows * self.columns <= _BLOCK_ELEMENTS else _above
-        return make(self.rows, self.columns, self.dtype)
+        return _above(self.rows, self.columns, self.dtype)
 
     def share(self, body, work: int) -> None:
         """Call `body(part)` for all blocks."""
