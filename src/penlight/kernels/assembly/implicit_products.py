@@ -242,8 +242,7 @@ def _add_products(asm: Assembler, fours: bool, double: bool) -> None:
         asm.jump("g group")
         asm.label(f"fewer than {some}")
     for name, step in (("offset", 8 * X_ROWS), ("sums now", (8 if double else 4) * X_ROWS)):
-        asm.zero(RAX)
-        asm.add_number(RAX, step)
+        asm.load_number(RAX, step)
         asm.add_to_memory(at(name), RAX)
     WEIGH.again(asm, "group left", "x group")
     asm.load_register(RAX, at("chunk now"))

@@ -254,10 +254,12 @@ class Engine:
 
     def ahead24(self, n: int) -> np.ndarray | None:
         """The next n draws as multiples of 2**-24 below 1, float32. Not to be written to. None if they are many, or reach beyond the block."""
+        if n > MOST_FROM_BLOCK:
+            return None
         with self.lock:
             start = self._next
             stop = start + n
-            if n > MOST_FROM_BLOCK or stop > BLOCK:
+            if stop > BLOCK:
                 return None
             words, samples = self._singles
             if words is not self._words:
@@ -269,10 +271,12 @@ class Engine:
 
     def ahead53(self, n: int) -> np.ndarray | None:
         """The next n pairs of draws as multiples of 2**-53 below 1, likewise."""
+        if n > MOST_FROM_BLOCK:
+            return None
         with self.lock:
             start = self._next
             stop = start + 2 * n
-            if n > MOST_FROM_BLOCK or stop > BLOCK:
+            if stop > BLOCK:
                 return None
             words, odd, samples = self._doubles
             if words is not self._words or odd != start & 1:
