@@ -127,16 +127,19 @@ def _reductions() -> Iterator[tuple[str, Kernel]]:
         yield said, python.loops(function, type_, compute, split=split, **known)
 
 
-# What the options of definitions of rows can be; the others are flags.
-CHOICES: dict[str, tuple[Any, ...]] = {
-    "kind": ("float32", "float64"), "mode": ("nearest", "bilinear"), "padding": ("zeros", "reflection"), "dims": (2, 3),
-}  # fmt: skip
+# Definitions of rows that are not for both dtypes: whether they are for float64.
+OF_ONE_DTYPE = {
+    normal_kernels.box_muller: (False,),
+    twister.twist: (False,),
+    twister.uniform24: (False,),
+    twister.uniform53: (True,),
+}
 FLAT = (twister.twist, twister.uniform24, twister.uniform53)
 FLOATS = ("float32", "float64")
 
 
-def of_rows(define: Callable[..., None], flat: bool = False, **options: Any) -> Kernel:
-    rows = Rows(define.__name__.strip("_"), flat)
+def of_rows(define: Callable[..., None], flat: bool = False, double: bool = False, **options: Any) -> Kernel:
+    rows = Rows(define.__name__.strip("_"), flat, (), double)
     define(rows, **options)
     return rows.kernel()
 
@@ -153,9 +156,9 @@ def _definitions() -> Iterator[Callable[..., None]]:
 def _rows() -> Iterator[tuple[str, Kernel]]:
     for define in _definitions():
         options = list(inspect.signature(define).parameters)[1:]
-        for values in itertools.product(*[CHOICES.get(name, EITHER) for name in options]):
-            said = " ".join(map(str, [define.__module__.split(".")[2], define.__name__, *values]))
-            yield said, of_rows(define, define in FLAT, **dict(zip(options, values, strict=True)))
+        for double, *values in itertools.product(OF_ONE_DTYPE.get(define, EITHER), *[EITHER] * len(options)):
+            said = " ".join(map(str, [define.__module__.split(".")[2], define.__name__, double, *values]))
+            yield said, of_rows(define, define in FLAT, double, **dict(zip(options, values, strict=True)))
 
 
 def _body(ufunc: np.ufunc) -> Callable[..., Any]:

@@ -339,8 +339,8 @@ def test_threads_share_rows_and_elements():
 
 def test_what_suits():
     x = noise(4, 4)
-    assert native.suits(x, None) == native.available()
-    assert not native.suits(x.astype(float))
+    assert native.suits(x, x) == native.suits(x.astype(float)) == native.available()
+    assert not native.suits(x, x.astype(float))
     assert not native.suits(x, x.T)
 
 

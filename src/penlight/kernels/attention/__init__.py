@@ -21,7 +21,7 @@ from ..reduce import row_max, row_sum
 from ..rows import narrow, widen
 from ..strategy import Strategy, by_table
 from . import compiled, rows as definitions
-from .compiled import KINDS, _side_by_side, causal_limits
+from .compiled import _side_by_side, causal_limits
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -54,8 +54,8 @@ class _Heads:
         self.mask = None if mask is None else widen(mask)
         self.causal = causal
         self.dtype = query.dtype if query.itemsize > 2 else np.dtype(np.float32)
-        self.kind = KINDS.get(self.dtype) if native.available() else None  # of native kernels
-        block = _BLOCK_ELEMENTS if self.kind is None else _SHARED_ELEMENTS
+        self.is_native = self.dtype in native.FLOATS and native.available()
+        block = _SHARED_ELEMENTS if self.is_native else _BLOCK_ELEMENTS
         self.blocks = self._blocks(max(1, block // max(self.rows * self.columns, 1)))
 
     def _blocks(self, each: int) -> list[Part]:
@@ -86,7 +86,7 @@ class _Heads:
                 body(part)
 
         total = len(self.blocks)
-        if self.kind is not None or work < 2 * _GRAIN:
+        if self.is_native or work < 2 * _GRAIN:
             with silent():
                 run(0, total)
             return
@@ -121,7 +121,7 @@ def _probabilities(
     out: np.ndarray | None,
 ) -> np.ndarray:
     """The probabilities of some heads; the logs of their sums of exponentials are written to `logs`."""
-    if heads.kind is not None:
+    if heads.is_native:
         return _native_probabilities(definitions.attend, query, key, heads, part, scale, logs, out)
     scores = _scores(query, key, heads, part, scale, out)
     flat = scores.reshape(-1, heads.columns)
@@ -141,7 +141,7 @@ def _probabilities_again(
     query: np.ndarray, key: np.ndarray, heads: _Heads, part: Part, scale: float, logs: np.ndarray
 ) -> np.ndarray:
     """The probabilities recomputed from the logs, which are +inf for fully masked rows."""
-    if heads.kind is not None:
+    if heads.is_native:
         return _native_probabilities(definitions.attend_again, query, key, heads, part, scale, logs, None)
     p = _scores(query, key, heads, part, scale, None)
     np.subtract(p, logs[..., None], p)
@@ -160,9 +160,9 @@ def _native_probabilities(
     scores = multiply(q, key[part].swapaxes(2, 3), out)
     heads.add_mask(scores, part)
     count = scores.shape[0] * scores.shape[1]
-    limits = causal_limits(heads.rows, heads.columns, count, heads.kind) if heads.causal else ()
+    limits = causal_limits(heads.rows, heads.columns, count, heads.dtype) if heads.causal else ()
     shape = (count * heads.rows, heads.columns)
-    native.over_rows(define, shape, scores, logs, *limits, numbers=(scale,), causal=heads.causal, kind=heads.kind)
+    native.over_rows(define, shape, scores, logs, *limits, numbers=(scale,), causal=heads.causal)
     return scores
 
 
@@ -212,9 +212,9 @@ def _backward_in_blocks(
         if dq is None and dk is None:
             return
         slopes = multiply(g[part], v[part].swapaxes(2, 3))
-        if heads.kind is not None:
+        if heads.is_native:
             shape = (p.size // heads.columns, heads.columns)
-            native.over_rows(definitions.attend_backward, shape, slopes, p, numbers=(scale,), kind=heads.kind)
+            native.over_rows(definitions.attend_backward, shape, slopes, p, numbers=(scale,))
         else:
             slopes -= np.einsum("nhle,nhle->nhl", g[part], seen[part])[..., None]
             slopes *= p

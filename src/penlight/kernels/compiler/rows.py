@@ -34,7 +34,8 @@ such array. So any operand that broadcasts, in any dimensions, and any slice of 
 elements along a row are contiguous, or a single one.
 
 Note [Kernels of float64]
-A kernel whose first array is float64 computes in float64 throughout, four elements at a time; others in float32, eight at a time.
+A `double` kernel computes in float64 throughout, four elements at a time; others in float32, eight at a time. Arrays whose kind is
+not given have that dtype, so one definition serves both. A kernel whose first array is said to be float64 is double, too.
 """
 
 from __future__ import annotations
@@ -176,16 +177,16 @@ class Rows:
     """Records a kernel's operations; see the module's example.
 
     A `flat` kernel has one row, from element `low` to `high`, instead of rows `low` to `high`. `broadcast` are the positions of
-    arrays that are scalars instead; they are only loaded.
+    arrays that are scalars instead; they are only loaded. See Note [Kernels of float64].
     """
 
-    def __init__(self, name: str, flat: bool, broadcast: tuple[int, ...] = ()) -> None:
+    def __init__(self, name: str, flat: bool, broadcast: tuple[int, ...] = (), double: bool = False) -> None:
         self.name, self.flat, self.broadcast = name, flat, broadcast
         self.build = Tracing()
         self.buffers: list[Buffer] = []
         self.written: set[int] = set()  # indices of the buffers that are stored to
         self.numbers: list[Op] = []
-        self.lanes = 8
+        self.lanes = 4 if double else 8
         self.index: Op | None = None  # the index of the current loop
         self.indices: set[Op] = set()  # indices that depend on that of the loop
         self.work = 0  # ops of all loops
@@ -205,35 +206,42 @@ class Rows:
         return self.lanes == 4
 
     @property
+    def kind(self) -> str:
+        """The dtype in which the kernel computes."""
+        return "float64" if self.double else "float32"
+
+    @property
     def narrow(self) -> bool:
         """See Note [Narrow arrays]."""
         return any([buffer.type.element in ("f16", "bf16", "bool") for buffer in self.buffers])
 
     # Arguments
 
-    def array(self, width: int = 1, local: bool = False, kind: str = "float32", placed: bool = False) -> Array:
-        """The next argument: an array with one row per row of the kernel; `width` 0 means one row that all share. `kind` is one of ELEMENTS.
+    def array(self, width: int = 1, local: bool = False, kind: str = "", placed: bool = False) -> Array:
+        """The next argument: an array with one row per row of the kernel; `width` 0 means one row that all share. `kind` is one of
+        ELEMENTS, or that of the kernel.
 
         A `local` array has only the rows to be done, while others are indexed from row 0; the `table` has the rows' offsets in a `placed` one.
         """
         self._asked += 1
         if self._asked - 1 in self.broadcast:
             return Scalar(self.number())  # type: ignore[return-value]
+        kind = kind or self.kind
         if (kind == "float64") != self.double:
             if self.buffers:
                 raise ValueError("a kernel of float64 takes nothing else")
             self.lanes = 4
         return self._array(width, local, kind, placed)
 
-    def split(self, count: int, local: bool = False, shared: bool = False, kind: str = "float32") -> list[Array]:
+    def split(self, count: int, local: bool = False, shared: bool = False) -> list[Array]:
         """The next argument, whose rows are the concatenated rows of `count` arrays; `shared` if it is one row for all."""
-        whole, build = self._array(0 if shared else count, local, kind), self.build
+        whole, build = self._array(0 if shared else count, local, self.kind), self.build
         offsets = [build.op("mul", I64, self._columns, build.const(i, I64)) for i in range(count)]
         return [Array(self, whole.buffer, whole.start, offset) for offset in offsets]
 
     def per_row(self, local: bool = False, placed: bool = False, kind: str = "") -> Array:
-        """The next argument: an array with one scalar per row; without `kind`, of float32, or of float64 in a kernel of float64."""
-        return self._array(None, local, kind or ("float64" if self.double else "float32"), placed)
+        """The next argument: an array with one scalar per row."""
+        return self._array(None, local, kind or self.kind, placed)
 
     def sums(self) -> Array:
         """The next argument: an array for sums over rows, initially zeros. See Note [Sums over rows]."""

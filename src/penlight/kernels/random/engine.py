@@ -64,7 +64,7 @@ def unit53(words: np.ndarray) -> np.ndarray:
     out = np.empty(words.size // 2)
     if out.size:
         pairs = words.astype(np.uint32, copy=False)[: 2 * out.size].view(np.float64)
-        machine.kernel(twister.uniform53, flat=True).run(0, out.size, pairs, out)
+        machine.kernel(twister.uniform53, flat=True, double=True).run(0, out.size, pairs, out)
     return out
 
 

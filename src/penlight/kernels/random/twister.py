@@ -81,7 +81,7 @@ def uniform53(b: Rows) -> None:
 
     As the lowest bits of 2**52 and of 2**84 they are numbers, whose sum is exact.
     """
-    pairs, out = b.array(kind="float64"), b.array(kind="float64")
+    pairs, out = b.array(), b.array()
 
     def element() -> None:
         pair = as_integer(pairs.load())
