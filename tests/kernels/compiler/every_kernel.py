@@ -370,7 +370,7 @@ def machine_code(kernel: Kernel, target: Target | None = x86.TARGET) -> Callable
     if target is None:
         run = llvm_engine.load(kernel)
     else:
-        run = executable.load_kernel(x86.Emitter(kernel, target).finish(), len(names), len(floats), double=True)
+        run = executable.load_kernel(x86.Emitter(kernel, target).finish(), len(names), len(floats))
 
     def call(named: dict[str, Any]) -> None:
         values = [named[name] for name in names]

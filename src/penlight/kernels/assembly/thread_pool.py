@@ -180,7 +180,7 @@ def shared(memory: int, take: int, kernel: int, whole: int, numbers: int) -> byt
         asm.load_register(RAX, Address(RSP, None, above + 8 * i))
         asm.store_register(_field(_STACK + 8 * i), RAX)
     for i in range(numbers):
-        asm.store_pair(_field(_NUMBERS + 8 * i), i)  # a float is the lower half
+        asm.store_pair(_field(_NUMBERS + 8 * i), i)
     asm.load_address(RAX, kernel)
     asm.store_register(_field(_KERNEL), RAX)
     asm.copy_register(RAX, RSI)
