@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import penlight.kernels.recurrent.kernels as recurrent_rows  # in its package it is a placeholder until its first use
 from penlight.kernels import distance, executable, fma, scalars, scan, special
 from penlight.kernels.attention import rows as attention_rows
 from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python, trace, ufuncs, x86
@@ -24,7 +25,6 @@ from penlight.kernels.loss import compiled as loss, ctc
 from penlight.kernels.norm import kernels as norm
 from penlight.kernels.pool import kernels as pool
 from penlight.kernels.random import gradients, normal, normal_kernels, rejection, twister  # noqa: F401  (they declare kernels)
-from penlight.kernels.recurrent import kernels as recurrent_rows
 from penlight.kernels.reduce import kernels as reduce
 from penlight.kernels.softmax import kernels as softmax_rows
 
@@ -147,9 +147,9 @@ def of_rows(define: Callable[..., None], flat: bool = False, double: bool = Fals
 def _definitions() -> Iterator[Callable[..., None]]:
     modules = (attention_rows, normal_kernels, recurrent_rows, softmax_rows)
     for module in modules:
-        for name, define in vars(module).items():
-            if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
-                yield define
+        own = [f for f in vars(module).values() if inspect.isfunction(f) and f.__module__ == module.__name__]
+        assert own, f"{module} has no definitions: is it a placeholder?"
+        yield from [define for define in own if not define.__name__.startswith("_")]
     yield from FLAT
 
 

@@ -22,7 +22,7 @@ from penlight.kernels.compiler.ufuncs import COMPARISONS, UFUNCS
 from penlight.kernels.elementwise import as_kernel, plans
 from penlight.kernels.native import Kernel
 from penlight.kernels.random import normal_kernels as normal
-from penlight.kernels.recurrent import kernels as recurrent
+import penlight.kernels.recurrent.kernels as recurrent
 from penlight.kernels.assembly.packed_product import panels, products
 from penlight.kernels.assembly.calls import repeat
 from penlight.kernels.softmax import kernels as softmax

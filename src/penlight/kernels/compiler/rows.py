@@ -40,7 +40,7 @@ not given have that dtype, so one definition serves both. A kernel whose first a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ..rows import GROUP
@@ -297,36 +297,29 @@ class Rows:
     def each(self, body: Callable[[], object], unroll: int = 0) -> None:
         """Run `body` for all elements of the row; 0 means as much unrolling as pays."""
 
-        def traced() -> list[Value]:
-            body()
-            return []
-
-        self._loop([], traced, unroll)
+        self._loop(None, body, unroll)
 
     def total(self, body: Callable[[], Value], unroll: int = 1) -> Value:
         """The sum of `body` over the row, in all lanes."""
-        return self._loop(["add"], lambda: [body()], unroll)[0]
-
-    def totals(self, body: Callable[[], Iterable[Value]], count: int, unroll: int = 1) -> list[Value]:
-        """Several sums at once."""
-        return self._loop(["add"] * count, body, unroll)
+        return self._loop("add", body, unroll)
 
     def largest(self, body: Callable[[], Value], unroll: int = 4) -> Value:
         """The maximum of `body` over the row, in all lanes. If there are NaN, it is NaN or the maximum of the others."""
-        return self._loop(["max"], lambda: [body()], unroll)[0]
+        return self._loop("max", body, unroll)
 
-    def _loop(self, folds: list[str], body: Callable[[], Iterable[Value]], unroll: int) -> list[Value]:
+    def _loop(self, fold: str | None, body: Callable[[], Any], unroll: int) -> Value:
         """See Note [Loops over a row]."""
         build = self.build
         index = self.index = Op("parameter", I64)
         build.begin((index,), True)
-        traced = build.end((index,), tuple([value.op for value in body()]))
+        value = body()
+        traced = build.end((index,), () if fold is None else (value.op,))
         drop_dead(traced)
         self.index = None
         length = sum([op.name not in _FREE for op in traced.ops])
         self.work += length
         unroll = unroll or next((times for times in (4, 2) if times * length <= _MOST_UNROLLED), 1)
-        return _Loop(self, folds, traced).written(unroll)
+        return _Loop(self, fold, traced).written(unroll)
 
     def limits(self, step: int) -> tuple[Op, Op]:
         """For a loop with this step: the exclusive bound of its index, and its end."""
@@ -372,37 +365,35 @@ class Rows:
 class _Loop:
     """A traced loop, which is emitted in three forms."""
 
-    def __init__(self, rows: Rows, folds: list[str], traced: Region) -> None:
-        self.rows, self.build, self.folds, self.traced = rows, rows.build, folds, traced
+    def __init__(self, rows: Rows, fold: str | None, traced: Region) -> None:
+        self.rows, self.build, self.traced = rows, rows.build, traced
+        self.name: Any = fold  # the reduction, if there is one
         self.masks: dict[Any, Op] = {}
 
-    def written(self, unroll: int) -> list[Value]:
-        """Append the loops; return their reductions, in all lanes."""
+    def written(self, unroll: int) -> Value:
+        """Append the loops; return their reduction, if there is one, in all lanes."""
         rows, build = self.rows, self.build
-        zeros = [build.const(NEUTRAL[fold], op.type) for fold, op in zip(self.folds, self.traced.yielded, strict=True)]
-        sums = [zeros] * unroll
+        sums = [build.const(NEUTRAL[self.name], op.type) for op in self.traced.yielded] * unroll
         start = rows.first
         for times in (unroll, 1) if unroll > 1 else (1,):
             below, end = rows.limits(times * rows.lanes)
             sums[:times] = self.vectors(times, start, below, sums[:times])
             start = end
         if not rows.narrow:
-            sums[0] = self.rest(start, sums[0])
-        return [self.across(fold, [found[i] for found in sums]) for i, fold in enumerate(self.folds)]
+            sums[:1] = self.rest(start, sums[:1])
+        return self.across(sums) if sums else None  # type: ignore[return-value]
 
-    def vectors(self, times: int, start: Op, below: Op, sums: list[list[Op]]) -> list[list[Op]]:
+    def vectors(self, times: int, start: Op, below: Op, sums: list[Op]) -> list[Op]:
         """The loop over `times` vectors at a time."""
-        build, count = self.build, len(self.folds)
-        starts = [op for found in sums for op in found]
-        index, *entering = (Op("parameter", type_) for type_ in (I64, *[op.type for op in starts]))
+        build = self.build
+        index, *entering = (Op("parameter", type_) for type_ in (I64, *[op.type for op in sums]))
         build.begin((index, *entering), True)
         folded = []
         for i in range(times):
-            folded += self.fold(self.copied(index, i * self.rows.lanes, None), entering[i * count : (i + 1) * count])
+            folded += self.fold(self.copied(index, i * self.rows.lanes, None), entering[i : i + 1])
         region = build.end((index, *entering), tuple(folded))
         by = build.const(times * self.rows.lanes, I64)
-        made = build.control("for", (start, below, by, *starts), None, region)
-        return [made[i * count : (i + 1) * count] for i in range(times)]
+        return build.control("for", (start, below, by, *sums), None, region)
 
     def rest(self, start: Op, sums: list[Op]) -> list[Op]:
         """The tail: the last elements, which fill no vector."""
@@ -415,8 +406,8 @@ class _Loop:
         values = self.copied(start, 0, start)
         inside = self.mask(None, start)
         chosen = [
-            build.op("select", value.type, inside, value, build.const(NEUTRAL[fold], value.type))
-            for fold, value in zip(self.folds, values, strict=True)
+            build.op("select", value.type, inside, value, build.const(NEUTRAL[self.name], value.type))
+            for value in values
         ]
         region = build.end((), tuple(self.fold(chosen, sums)))
         build.begin()
@@ -457,16 +448,13 @@ class _Loop:
         return [new.get(op, op) for op in self.traced.yielded]
 
     def fold(self, values: list[Op], sums: list[Op]) -> list[Op]:
-        return [
-            self.build.op(fold, value.type, value, held)
-            for fold, value, held in zip(self.folds, values, sums, strict=True)
-        ]
+        return [self.build.op(self.name, value.type, value, held) for value, held in zip(values, sums, strict=True)]
 
-    def across(self, fold: str, held: list[Op]) -> Value:
+    def across(self, held: list[Op]) -> Value:
         """Reduce the lanes of several values to one value in all lanes."""
         build, type_ = self.build, held[0].type
         while len(held) > 1:
             pairs = zip(held[::2], held[1::2], strict=False)
-            held = [build.op(fold, type_, a, b) for a, b in pairs] + held[len(held) & ~1 :]
-        number = build.op("reduce", Type.of(type_.element), held[0], attribute=fold)
+            held = [build.op(self.name, type_, a, b) for a, b in pairs] + held[len(held) & ~1 :]
+        number = build.op("reduce", Type.of(type_.element), held[0], attribute=self.name)
         return Value(build, build.op("splat", type_, number))
