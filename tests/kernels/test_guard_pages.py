@@ -22,7 +22,7 @@ from penlight.kernels.compiler.ufuncs import COMPARISONS, UFUNCS
 from penlight.kernels.elementwise import as_kernel, plans
 from penlight.kernels.native import Kernel
 from penlight.kernels.random import normal_kernels as normal
-from penlight.kernels.recurrent import kernels as recurrent
+import penlight.kernels.recurrent.kernels as recurrent
 from penlight.kernels.assembly.packed_product import panels, products
 from penlight.kernels.assembly.calls import repeat
 from penlight.kernels.softmax import kernels as softmax
@@ -45,18 +45,14 @@ def fenced(count, at_end, dtype=np.float32):
     return np.ndarray(count, dtype, memory, offset)
 
 
-CHOICES = {  # of options that are not flags
-    "fold": ("sum", "product", "largest", "smallest"), "of": ("", "squares", "size", "numbers"), "kind": ("float32", "float16", "bfloat16"),
-}
-
-
 def definitions():
     for module in (attention, normal, recurrent, softmax):
         for name, define in vars(module).items():
             if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
-                options = list(inspect.signature(define).parameters)[1:]
-                for values in itertools.product(*[CHOICES.get(name, (True, False)) for name in options]):
-                    yield define, dict(zip(options, values))
+                options = ["double", *list(inspect.signature(define).parameters)[1:]]
+                for values in itertools.product((True, False), repeat=len(options)):
+                    if define is not normal.box_muller or not values[0]:
+                        yield define, dict(zip(options, values))
 
 
 for define, options in definitions():

@@ -18,7 +18,7 @@ CASES = [((), 0), ((5,), 0), ((64, 10), 1), ((300, 600), 1), ((4, 7, 5), 1), ((7
 def any_size(monkeypatch):
     """Native kernels, where they are used, also for few elements."""
     monkeypatch.setattr(K, "_LEAST_MATRIX", 1)
-    monkeypatch.setattr(K, "_LEAST_COLUMNS", 1)
+    monkeypatch.setattr(K, "_LEAST_COLUMNS", {4: 1, 8: 1})
     monkeypatch.setattr(K, "_kernels", {})
 
 

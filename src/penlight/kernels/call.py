@@ -87,28 +87,25 @@ def parse(text: str) -> Signature:
     return Signature(tuple(arguments), where or None)
 
 
-def load(code: bytes, signature: str | Signature, double: bool = False) -> Any:
+def load(code: bytes, signature: str | Signature) -> Any:
     """A function that checks its arguments against a signature and runs machine code on them; see Note [Calling machine code].
 
     Args:
         code: a function in machine code with C's calling convention; arrays are passed as the addresses of their Python objects.
         signature: its arguments, as text or as a result of `parse`.
-        double: whether scalars are passed as float64; as float32 otherwise.
 
     Returns:
-        A function with the attributes `run` (which checks nothing), `address` (of the code), `signature`, `double` and `shared`.
+        A function with the attributes `run` (which checks nothing), `address` (of the code), `signature` and `shared`.
     """
     parsed = parse(signature) if isinstance(signature, str) else signature
     scalars = sum(argument.type == "float" for argument in parsed.arguments)
-    return callable_kernel(
-        executable.load_kernel(code, len(parsed.arguments) - scalars, scalars, double), parsed, double
-    )
+    return callable_kernel(executable.load_kernel(code, len(parsed.arguments) - scalars, scalars), parsed)
 
 
-def callable_kernel(run: Any, signature: Signature, double: bool) -> Any:
+def callable_kernel(run: Any, signature: Signature) -> Any:
     """Like `load`, for machine code that is already a ctypes function."""
     function = checked(run, signature)
-    function.run, function.address, function.signature, function.double = run, run.address, signature, double
+    function.run, function.address, function.signature = run, run.address, signature
     function.shared = None  # the multithreaded version, made on first use: kernels/waiting_threads.py
     return function
 

@@ -205,10 +205,10 @@ def load(code: bytes, argument_types: list[Any], result_type: Any = None) -> Any
     return function
 
 
-def load_kernel(code: bytes, whole: int, numbers: int, double: bool = False) -> Any:
-    """A kernel as a function of `whole` integers (bounds, and arrays by their `id`) and `numbers` floats or doubles.
+def load_kernel(code: bytes, whole: int, numbers: int) -> Any:
+    """A kernel as a function of `whole` integers (bounds, and arrays by their `id`) and `numbers` float64.
 
     Only call.py and the machine code of this folder may call the result: see Note [Calling machine code].
     """
     # Integers are passed as pointers, which takes ctypes half the time; bounds are never negative.
-    return load(code, [ctypes.c_void_p] * whole + [ctypes.c_double if double else ctypes.c_float] * numbers)
+    return load(code, [ctypes.c_void_p] * whole + [ctypes.c_double] * numbers)

@@ -23,7 +23,7 @@ except ImportError:
 
 from .elementwise.strategies import FASTER_FROM
 from .numpy_warnings import hush, unhush
-from .parallel import parallel_for
+from .rows import each_block
 
 Array = np.ndarray
 _BLOCK = 1 << 13  # elements
@@ -232,14 +232,12 @@ def _in_blocks(faster: Any, ufunc: Any, operands: Any) -> Array:
     result = np.empty(first.shape, first.dtype)
     out = result.reshape(-1)
 
-    def body(low: int, high: int) -> None:
-        for start in range(low, high, _BLOCK):
-            end = min(start + _BLOCK, high)
-            operands = [x[start:end] if whole else x[: end - start] for x, whole in zip(flat, is_array)]
-            if not faster(*operands, out[start:end]):
-                ufunc(*operands, out[start:end])
+    def body(part: slice) -> None:
+        operands = [x[part] if whole else x[: part.stop - part.start] for x, whole in zip(flat, is_array)]
+        if not faster(*operands, out[part]):
+            ufunc(*operands, out[part])
 
-    parallel_for(body, out.size, 4 * _BLOCK, blas=False)
+    each_block(body, out.size, 1, block=_BLOCK)
     return result
 
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from .compiler.loops import Floats, compile_loops, fma
+from .rows import each_block
 from .waiting_threads import over
 
 _GRAIN = 1 << 16  # elements per thread, at least
+_BLOCK = 1 << 13  # elements of a block in NumPy, whose dozen temporaries stay in the cache
 
 
 def _shifted(begin: int, end: int, a: Floats, out: Floats, b: float, c: float) -> None:
@@ -49,10 +51,6 @@ def fma32(a: np.ndarray, b: float, c: float | np.ndarray) -> np.ndarray:
 
 def fma64(a: np.ndarray, b: float | np.ndarray, c: float | np.ndarray) -> np.ndarray:
     """a * b + c for float64, rounded once."""
-    # Note [Exact sums and products]
-    # Dekker's product and Knuth's sum give the result and its rounding error, so a * b + c is exactly the sum big + small of
-    # floats. `small` is then rounded to odd (an inexact sum that ended in an even digit moves to its odd neighbour on the side of
-    # the error), which makes the last rounding come out as if it were the only one.
     made = _compiled(a, b, c)
     if made is not None:
         return made
@@ -64,28 +62,59 @@ def fma64(a: np.ndarray, b: float | np.ndarray, c: float | np.ndarray) -> np.nda
         scaled = fma64(a, np.ldexp(b, -shift), np.ldexp(c, -shift))
         np.ldexp(scaled, shift, out=scaled)
         return scaled
-    split = 134217729.0
-    high_b = b * split - (b * split - b)
-    low_b = b - high_b
-    high_a = a * split
-    high_a -= high_a - a
-    low_a = a - high_a
+    if a.size <= _BLOCK or a.ndim != 1 or isinstance(b, np.ndarray):
+        return fused(a, b, c)
+    out, whole = np.empty(a.shape), isinstance(c, np.ndarray) and c.ndim > 0
+
+    def body(part: slice) -> None:
+        out[part] = fused(a[part], b, c[part] if whole else c)  # type: ignore[index]
+
+    each_block(body, a.size, 1, block=_BLOCK)
+    return out
+
+
+# Note [Exact sums and products]
+# Dekker's product and Knuth's sum give the result and its rounding error. So a * b + c is exactly a sum of three floats, of which
+# the two small ones are added first, rounded to odd: an inexact sum that ended in an even digit moves to its odd neighbour on the
+# side of the error. Then the last rounding comes out as if it were the only one.
+
+
+def fused(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c in NumPy, rounded once; of float64 unless a product is too large or too small for its rounding error to be a float64."""
+    if a.dtype == np.float32:
+        product = a.astype(np.float64) * b  # exact
+        return _odd_sum(product, np.asarray(c, np.float64)).astype(np.float32)
     product = a * b
-    error = ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
-    big, carry = _two_sum(product, np.asarray(c, np.float64))
-    small, lost = _two_sum(carry, error)
-    odd = small.view(np.int64)
-    to_odd = (lost != 0) & (odd & 1 == 0)
-    odd += np.where(to_odd, np.where((lost > 0) == (small > 0), 1, -1), 0)
-    big += small
-    finite = np.isfinite(big)
-    if not finite.all():  # the rounding errors of infinities, and of values near them, are NaN
-        np.copyto(big, a * b + c, where=~finite)
-    return big
+    total, rest = _two_sum(product, c)
+    exact = total + _odd_sum(rest, product_error(a, b, product))
+    known = np.abs(exact) > 0.0  # not the NaN that infinities give, which have no rounding error, nor the sign of 0
+    return exact if known.all() else np.where(known, exact, product + c)
 
 
-def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     """The rounded sum and its error; together they are exactly a + b."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
+
+
+def product_error(a: Any, b: Any, product: Any) -> Any:
+    """The rounding error of a product of float64 below 1e150; of arrays or, in functions of scalars, of numbers."""
+    (high_a, low_a), (high_b, low_b) = _split(a), _split(b)
+    return low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
+
+
+def _split(a: Any) -> tuple[Any, Any]:
+    """A float64 as a sum of two with 26 bits each."""
+    large = a * 134217729.0
+    high = large - (large - a)
+    return high, a - high
+
+
+def _odd_sum(a: Any, b: Any) -> np.ndarray:
+    """A sum of float64, rounded to odd: rounding it again gives the same as rounding the exact sum once."""
+    total, error = map(np.asarray, _two_sum(a, b))
+    bits = total.view(np.int64)
+    to_odd = (np.abs(error) > 0.0) & (bits & 1 == 0)
+    bits += np.where(to_odd, np.where((error > 0.0) == (total > 0.0), 1, -1), 0)
+    return total

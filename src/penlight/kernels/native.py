@@ -38,7 +38,7 @@ __all__ = [
 load = lazy_import(globals(), "load", ".compiler.load")
 definitions = lazy_import(globals(), "definitions", ".compiler.rows")
 
-_FLOAT = np.dtype(np.float32)
+FLOATS = np.dtype(np.float32), np.dtype(np.float64)
 _SHARE = 1 << 19  # operations on single elements in some ten microseconds, the cost of sharing work
 _CHEAPEST = 8  # operations per element; kernels with fewer are limited by memory
 
@@ -47,9 +47,9 @@ class Kernel:
     """A compiled definition. Call `run(low, high, columns, array, ..., scalar, ...)`, without `columns` if it is flat."""
 
     def __init__(
-        self, define: Callable[..., None], flat: bool = False, broadcast: tuple[int, ...] = (), **options: Any
-    ) -> None:
-        rows = definitions.Rows(define.__name__.strip("_"), flat, broadcast)
+        self, define: Callable[..., None], flat: bool = False, broadcast: tuple[int, ...] = (), double: bool = False, **options: Any
+    ) -> None:  # fmt: skip
+        rows = definitions.Rows(define.__name__.strip("_"), flat, broadcast, double)
         define(rows, **options)
         self.ir = rows.kernel()
         self.written = sorted(rows.written)  # indices of output arrays
@@ -68,12 +68,13 @@ class Kernel:
         waiting_threads.over(self.run, total, grain, *arguments, multiple=self._least)
 
 
-def suits(*arrays: np.ndarray | None) -> bool:
-    """Whether kernels run here and accept these arrays; None represents an omitted one."""
-    if not available():
+def suits(*arrays: np.ndarray) -> bool:
+    """Whether kernels run here and accept these arrays: contiguous ones of float32, or of float64."""
+    dtype = arrays[0].dtype
+    if dtype not in FLOATS or not available():
         return False
     for array in arrays:  # noqa: SIM110 - a generator takes twice as long
-        if array is not None and (array.dtype != _FLOAT or not array.flags.c_contiguous):
+        if array.dtype != dtype or not array.flags.c_contiguous:
             return False
     return True
 
@@ -93,17 +94,18 @@ def over_rows(
 ) -> None:
     """Run a kernel over `shape` = (rows, columns); threads share the work if it is large.
 
-    `arrays` are in the order of the definition. Threads share the rows, so each row must only write its own elements.
+    `arrays` are in the order of the definition; the first one's dtype decides. Threads share the rows, so each row must only write
+    its own elements.
     """
     rows, columns = shape
-    compiled = kernel(define, **options)
+    compiled = kernel(define, double=arrays[0].dtype == FLOATS[1], **options)
     compiled.over(rows, -(-compiled.grain // max(columns, 1)), columns, *arrays, *numbers)
 
 
 def in_order(define: Callable[..., None], shape: tuple[int, int], *arrays: np.ndarray, **options: Any) -> None:
     """Run a kernel whose rows write to one shared row: row by row, in this thread."""
     rows, columns = shape
-    kernel(define, **options).run(0, rows, columns, *arrays)
+    kernel(define, double=arrays[0].dtype == FLOATS[1], **options).run(0, rows, columns, *arrays)
 
 
 def over_elements(

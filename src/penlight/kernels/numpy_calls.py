@@ -5,18 +5,35 @@ Each returns the same as NumPy's function of that name; `take_along` and `put_al
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .copies import contiguous
 
+F = TypeVar("F", bound=Callable[..., Any])
 Shape = tuple[int, ...]
-_KEPT = 4096  # the largest index array or mask that is cached, in elements
+
+
+def kept(size: Callable[..., int], most: int = 1 << 12, count: int = 64) -> Callable[[F], F]:
+    """A decorator for functions that make arrays that nobody writes to: the last `count` of at most `most` elements are cached. `size`
+    gives the number of elements for the function's arguments."""
+
+    def decorate(make: F) -> F:
+        cached = lru_cache(count)(make)
+
+        @wraps(make)
+        def run(*arguments: Any) -> Any:
+            return (cached if size(*arguments) <= most else make)(*arguments)
+
+        return run  # type: ignore[return-value]
+
+    return decorate
 
 
 def contiguous_strides(shape: Shape, itemsize: int) -> Shape:
@@ -80,14 +97,12 @@ def moveaxis(array: np.ndarray, source: int, target: int) -> np.ndarray:
     return array.transpose(order)
 
 
+@kept(lambda shape, axis: prod(shape) // max(shape[axis], 1))
 def _bases(shape: Shape, axis: int) -> np.ndarray:
     """The memory offsets of the first elements along an axis, with that axis of size one."""
     inner = prod(shape[axis + 1 :])
     outer = np.arange(prod(shape[:axis]))[:, None] * (shape[axis] * inner)
     return (outer + np.arange(inner)).reshape(*shape[:axis], 1, *shape[axis + 1 :])
-
-
-_kept_bases = lru_cache(64)(_bases)
 
 
 def positions(shape: Shape, index: np.ndarray, axis: int) -> Any:
@@ -96,20 +111,13 @@ def positions(shape: Shape, index: np.ndarray, axis: int) -> Any:
     size = prod(shape)
     if size == shape[axis] * inner and inner == 1:
         return index  # one row
-    bases = (_kept_bases if size <= _KEPT * shape[axis] else _bases)(shape, axis)
-    return (index if inner == 1 else index * inner) + bases
+    return (index if inner == 1 else index * inner) + _bases(shape, axis)
 
 
-def _all_starts(rows: int, columns: int) -> np.ndarray:
-    return np.arange(0, rows * columns, columns)[:, None]
-
-
-_kept_starts = lru_cache(64)(_all_starts)
-
-
+@kept(lambda rows, columns: rows)
 def row_starts(rows: int, columns: int) -> np.ndarray:
     """The flat offset of each row of a contiguous matrix, as a column. Read-only."""
-    return (_kept_starts if rows <= _KEPT else _all_starts)(rows, columns)
+    return np.arange(0, rows * columns, columns)[:, None]
 
 
 def take_along(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
@@ -130,30 +138,18 @@ def put_along(array: np.ndarray, index: np.ndarray, values: Any, axis: int) -> N
     array.reshape(-1)[positions(array.shape, index, axis)] = values
 
 
-@lru_cache(64)
-def _kept_mask(rows: int, columns: int, diagonal: int) -> np.ndarray:
-    return np.tri(rows, columns, diagonal, bool)
-
-
+@kept(lambda rows, columns, *_: rows * columns)
 def lower(rows: int, columns: int, diagonal: int = 0) -> np.ndarray:
     """The mask of a matrix's lower triangle, up to a diagonal. Read-only."""
-    if rows * columns <= _KEPT:
-        return _kept_mask(rows, columns, diagonal)
     return np.tri(rows, columns, diagonal, bool)
 
 
-def _eye(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
+@kept(lambda rows, columns, _: rows * columns)
+def eye(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
+    """Ones on the diagonal, zeros elsewhere. Read-only."""
     out = np.zeros((rows, columns), dtype)
     out.reshape(-1)[: columns * columns : columns + 1] = 1
     return out
-
-
-_kept_eye = lru_cache(64)(_eye)
-
-
-def eye(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
-    """Ones on the diagonal, zeros elsewhere. Read-only."""
-    return (_kept_eye if rows * columns <= _KEPT else _eye)(rows, columns, dtype)
 
 
 def tril(array: np.ndarray, diagonal: int = 0) -> np.ndarray:

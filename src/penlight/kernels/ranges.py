@@ -9,11 +9,10 @@ the step; the tail is computed from the start again. For float32 the sums run in
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from .fma import fma64
+from .numpy_calls import kept
 
 _PART = 1 << 13  # elements
 _EXACT = 1 << 24  # integers below this are exact in every float dtype
@@ -62,17 +61,15 @@ def _linspace64(first: float, last: float, steps: int) -> np.ndarray:
     ends = np.empty(steps)
     ends[:half] = first
     ends[half:] = last
-    return fma64((_kept_counts if steps <= _PART else _counts)(steps), (last - first) / (steps - 1), ends)
+    return fma64(_counts(steps), (last - first) / (steps - 1), ends)
 
 
+@kept(lambda steps: steps, _PART, 32)
 def _counts(steps: int) -> np.ndarray:
     """The number of steps from each point to the nearer end: to the start in the first half, to the end in the second."""
     counts = np.arange(steps, dtype=np.float64)
     counts[steps // 2 :] -= steps - 1
     return counts
-
-
-_kept_counts = lru_cache(32)(_counts)
 
 
 def _linspace32_by_parts(first: float, last: float, step: float, steps: int) -> np.ndarray:

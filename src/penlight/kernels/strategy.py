@@ -3,7 +3,7 @@
 A family of kernels has a table of its implementations, best first, in its `strategies.py` or `__init__.py`. Every threshold is
 there, with its reason. If choosing takes long, the family describes a call as a problem (a NamedTuple of shapes, dtypes and
 options): `run` looks at nothing else, so the choice is made once per problem and cached. If choosing takes only a few
-comparisons, `choose` and `apply` look at the arguments.
+comparisons, `apply` looks at the arguments.
 """
 
 from __future__ import annotations
@@ -48,18 +48,6 @@ def run(table: tuple[Strategy, ...], problem: Any, a: Any, b: Any, *rest: Any) -
         if strategy.values is None or strategy.values(a, b):
             return strategy.run(a, b, problem, *rest)
     raise AssertionError(f"no strategy for {problem}")
-
-
-def choose(table: tuple[Strategy, ...], *arguments: Any) -> Any:
-    """The implementation of the first strategy that suits the arguments.
-
-    >>> choose((Strategy(lambda n: n < 10, "first", "small"), Strategy(None, "second", "any")), 30)
-    'second'
-    """
-    for suits, implementation, _, _ in table:
-        if suits is None or suits(*arguments):
-            return implementation
-    raise AssertionError(f"no strategy for {arguments}")
 
 
 def apply(table: tuple[Strategy, ...], *arguments: Any) -> Any:

@@ -110,7 +110,7 @@ def _shared(function: Any) -> Any:
     numbers = sum(argument.type == "float" for argument in arguments)
     pool = _the_pool()
     code = thread_pool.shared(pool.address, pool.take, function.address, len(arguments) - numbers, numbers)
-    return call.load(code, function.signature, function.double)
+    return call.load(code, function.signature)
 
 
 def _in_python_threads(run: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import penlight.kernels.recurrent.kernels as recurrent_rows  # in its package it is a placeholder until its first use
 from penlight.kernels import distance, executable, fma, scalars, scan, special
 from penlight.kernels.attention import rows as attention_rows
 from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python, trace, ufuncs, x86
@@ -24,7 +25,6 @@ from penlight.kernels.loss import compiled as loss, ctc
 from penlight.kernels.norm import kernels as norm
 from penlight.kernels.pool import kernels as pool
 from penlight.kernels.random import gradients, normal, normal_kernels, rejection, twister  # noqa: F401  (they declare kernels)
-from penlight.kernels.recurrent import kernels as recurrent_rows
 from penlight.kernels.reduce import kernels as reduce
 from penlight.kernels.softmax import kernels as softmax_rows
 
@@ -127,16 +127,19 @@ def _reductions() -> Iterator[tuple[str, Kernel]]:
         yield said, python.loops(function, type_, compute, split=split, **known)
 
 
-# What the options of definitions of rows can be; the others are flags.
-CHOICES: dict[str, tuple[Any, ...]] = {
-    "kind": ("float32", "float64"), "mode": ("nearest", "bilinear"), "padding": ("zeros", "reflection"), "dims": (2, 3),
-}  # fmt: skip
+# Definitions of rows that are not for both dtypes: whether they are for float64.
+OF_ONE_DTYPE = {
+    normal_kernels.box_muller: (False,),
+    twister.twist: (False,),
+    twister.uniform24: (False,),
+    twister.uniform53: (True,),
+}
 FLAT = (twister.twist, twister.uniform24, twister.uniform53)
 FLOATS = ("float32", "float64")
 
 
-def of_rows(define: Callable[..., None], flat: bool = False, **options: Any) -> Kernel:
-    rows = Rows(define.__name__.strip("_"), flat)
+def of_rows(define: Callable[..., None], flat: bool = False, double: bool = False, **options: Any) -> Kernel:
+    rows = Rows(define.__name__.strip("_"), flat, (), double)
     define(rows, **options)
     return rows.kernel()
 
@@ -144,18 +147,18 @@ def of_rows(define: Callable[..., None], flat: bool = False, **options: Any) -> 
 def _definitions() -> Iterator[Callable[..., None]]:
     modules = (attention_rows, normal_kernels, recurrent_rows, softmax_rows)
     for module in modules:
-        for name, define in vars(module).items():
-            if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
-                yield define
+        own = [f for f in vars(module).values() if inspect.isfunction(f) and f.__module__ == module.__name__]
+        assert own, f"{module} has no definitions: is it a placeholder?"
+        yield from [define for define in own if not define.__name__.startswith("_")]
     yield from FLAT
 
 
 def _rows() -> Iterator[tuple[str, Kernel]]:
     for define in _definitions():
         options = list(inspect.signature(define).parameters)[1:]
-        for values in itertools.product(*[CHOICES.get(name, EITHER) for name in options]):
-            said = " ".join(map(str, [define.__module__.split(".")[2], define.__name__, *values]))
-            yield said, of_rows(define, define in FLAT, **dict(zip(options, values, strict=True)))
+        for double, *values in itertools.product(OF_ONE_DTYPE.get(define, EITHER), *[EITHER] * len(options)):
+            said = " ".join(map(str, [define.__module__.split(".")[2], define.__name__, double, *values]))
+            yield said, of_rows(define, define in FLAT, double, **dict(zip(options, values, strict=True)))
 
 
 def _body(ufunc: np.ufunc) -> Callable[..., Any]:
@@ -367,7 +370,7 @@ def machine_code(kernel: Kernel, target: Target | None = x86.TARGET) -> Callable
     if target is None:
         run = llvm_engine.load(kernel)
     else:
-        run = executable.load_kernel(x86.Emitter(kernel, target).finish(), len(names), len(floats), double=True)
+        run = executable.load_kernel(x86.Emitter(kernel, target).finish(), len(names), len(floats))
 
     def call(named: dict[str, Any]) -> None:
         values = [named[name] for name in names]

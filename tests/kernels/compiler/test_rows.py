@@ -93,12 +93,12 @@ def test_sums_over_rows(rows):
     def define(b: Rows) -> None:
         x, down, across = b.array(), b.sums(), b.per_row()
 
-        def add() -> list[Value]:
+        def add() -> Value:
             value = x.load() * 2.0
             down.add(value)
-            return [value]
+            return value
 
-        across.put(b.totals(add, 1, unroll=2)[0])
+        across.put(b.total(add, unroll=2))
 
     x, across = noise(rows, 21) + 1, np.empty(rows, np.float32)
     down = np.zeros((-(-rows // 64), 21), np.float32)
@@ -339,8 +339,8 @@ def test_threads_share_rows_and_elements():
 
 def test_what_suits():
     x = noise(4, 4)
-    assert native.suits(x, None) == native.available()
-    assert not native.suits(x.astype(float))
+    assert native.suits(x, x) == native.suits(x.astype(float)) == native.available()
+    assert not native.suits(x, x.astype(float))
     assert not native.suits(x, x.T)
 
 

@@ -40,8 +40,7 @@ def product(cut: str) -> Any:
         asm.store_register(position, register)
     asm.label("next")
     _write_addresses(asm, low, cut == "batch")
-    asm.zero(RDI)
-    asm.add_number(RDI, _ROW_ORDER)
+    asm.load_number(RDI, _ROW_ORDER)
     for register, name in (
         (RSI, "first_transposed"),
         (RDX, "second_transposed"),

@@ -9,7 +9,6 @@ matrix.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 from .. import executable
 from ..compiler.asm import ARGUMENTS, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RSP, Address, Assembler
 from .calls import Argument, Call, Moving
-from .products import clear, in_groups, outer_products
+from .products import AHEAD, in_groups, panel_product
 from .tables import SEVENTH, count, load_function
 
 WIDTH = 16  # columns of a panel
@@ -26,7 +25,6 @@ RDI, RSI, RDX, RCX, R8, R9 = ARGUMENTS
 _FRAME = 24  # bytes of the stack
 # `rdi` counts rows, `rdx` panels, `rcx` the inner dimension, whose length is in `rsi`. `r15` iterates over the rows of the first
 # matrix, `rax` over the panel at `r8`, `rbp` over the rows of the result, whose stride is `rbx` bytes.
-_AHEAD = (None, R10, R11, R12, R13, R14)  # byte offsets of the first matrix's rows from its first
 _ALL_ROWS, _FIRST, _RESULT = (Address(RSP, None, offset) for offset in (0, 8, 16))
 
 
@@ -91,22 +89,12 @@ def _rows(asm: Assembler, some: int) -> None:
     asm.copy_register(RAX, R8)
     asm.copy_register(RCX, RSI)
 
-    def term(number: int, left: int, right: int) -> Iterator[int]:
-        asm.move(left, Address(RAX))
-        asm.move(right, Address(RAX, None, 32))
-        for row in range(some):
-            asm.broadcast(number, Address(R15, _AHEAD[row]))
-            yield row
+    def advance() -> None:
         asm.add_number(R15, 4)
         asm.add_number(RAX, 4 * WIDTH)
 
-    clear(asm, 2 * some)
-    outer_products(asm, some, RCX, term)
-    for row in range(some):
-        asm.store(Address(RBP), 2 * row)
-        asm.store(Address(RBP, None, 32), 2 * row + 1)
-        asm.add(RBP, RBX)
-    ahead = _AHEAD[some - 1]  # the first row has been advanced already
+    panel_product(asm, some, RCX, advance)
+    ahead = AHEAD[some - 1]  # the first row has been advanced already
     if ahead is not None:
         asm.add(R15, ahead)
     asm.add_number(RDI, -some)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..compiler.asm import RAX, Address, Assembler
+from ..compiler.asm import R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, Address, Assembler
 
 _MOST = 6  # rows at a time
 G_ROWS, X_ROWS = 3, 4
@@ -79,6 +79,29 @@ def outer_products(
         asm.binary(f"vadd{kind}", register % sums, register % sums, register)
 
 
+AHEAD = (None, R10, R11, R12, R13, R14)  # byte offsets of the first matrix's rows from its first
+
+
+def panel_product(asm: Assembler, some: int, left: int, advance: Callable[[], None]) -> None:
+    """Multiply a panel of sixteen columns, over which `rax` iterates, with some rows, over which `r15` iterates, for `left` inner
+    indices; write to rows of the result from `rbp` on, with the stride `rbx`. `advance` emits the step to the next index."""
+
+    def term(number: int, left: int, right: int) -> Iterator[int]:
+        asm.move(left, Address(RAX))
+        asm.move(right, Address(RAX, None, 32))
+        for row in range(some):
+            asm.broadcast(number, Address(R15, AHEAD[row]))
+            yield row
+        advance()
+
+    clear(asm, 2 * some)
+    outer_products(asm, some, left, term)
+    for row in range(some):
+        asm.store(Address(RBP), 2 * row)
+        asm.store(Address(RBP, None, 32), 2 * row + 1)
+        asm.add(RBP, RBX)
+
+
 def dot_step(asm: Assembler, first: tuple[int, ...], second: tuple[int, ...]) -> None:
     """Multiply eight elements of each of three rows with those of four, at `rax` bytes from the registers' addresses."""
     for i, pointer in enumerate(first):
@@ -96,7 +119,7 @@ def add_totals(asm: Assembler, target: int, row: int, rows: int = G_ROWS) -> Non
         asm.binary("vhaddps", first, first, first + 1)
         asm.binary("vhaddps", first + 2, first + 2, first + 3)
         asm.binary("vhaddps", first, first, first + 2)
-        asm.swap_halves(12, first)
+        asm.halves(12, first, first, 0x01)
         asm.binary("vaddps", first, first, 12)
         asm.move_half(12, Address(target))
         asm.binary("vaddps", first, first, 12)

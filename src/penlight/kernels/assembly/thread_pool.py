@@ -180,7 +180,7 @@ def shared(memory: int, take: int, kernel: int, whole: int, numbers: int) -> byt
         asm.load_register(RAX, Address(RSP, None, above + 8 * i))
         asm.store_register(_field(_STACK + 8 * i), RAX)
     for i in range(numbers):
-        asm.store_one(_field(_NUMBERS + 8 * i), i, double=True)  # a float is the lower half
+        asm.store_pair(_field(_NUMBERS + 8 * i), i)
     asm.load_address(RAX, kernel)
     asm.store_register(_field(_KERNEL), RAX)
     asm.copy_register(RAX, RSI)
@@ -231,7 +231,7 @@ def shared(memory: int, take: int, kernel: int, whole: int, numbers: int) -> byt
     asm.add_number(RSI, 2 * _LATE)
     asm.compare_numbers(RDX, RSI)
     asm.jump("in time", "less")
-    asm.multiply_number(RAX, BACKOFF)
+    asm.multiply_number(RAX, RAX, BACKOFF)
     asm.add(RCX, RAX)
     asm.store_register(_field(ALONE_UNTIL), RCX)
     asm.label("in time")

@@ -71,7 +71,7 @@ def _write_squares(asm: Assembler) -> None:
             if isinstance(step, Address):
                 asm.multiply(RAX, step)
             else:
-                asm.multiply_number(RAX, step)
+                asm.multiply_number(RAX, RAX, step)
             asm.add(pointer, RAX)
         asm.load_number(left, SQUARE)
         asm.label(label)
@@ -102,7 +102,7 @@ def _write_squares(asm: Assembler) -> None:
     asm.jump("square", "not zero")
     asm.add_number(R10, 4 * SQUARE)
     asm.load_register(RAX, _on_stack(_INTO[2] + shift))
-    asm.multiply_number(RAX, SQUARE)
+    asm.multiply_number(RAX, RAX, SQUARE)
     asm.add(R11, RAX)
     asm.add_number(rows_left, -SQUARE)
     asm.jump("eight rows", "not zero")

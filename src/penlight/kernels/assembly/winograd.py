@@ -14,13 +14,13 @@ The sizes are in a table of integers (`TABLE`), since there are more of them tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
 from ..compiler.asm import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, Address, Assembler
-from .products import G_ROWS, X_ROWS, add_totals, clear, dot_step, in_groups, outer_products
+from .products import G_ROWS, X_ROWS, add_totals, clear, dot_step, in_groups, panel_product
 from .tables import Table, count, function, multiples
 
 _SOURCE = (
@@ -176,8 +176,7 @@ def _end_rows(asm: Assembler, of: str) -> None:
     asm.load_register(R9, _at("row"))
     asm.load_register(R10, _at(f"{of} planes"))
     asm.binary("vxorps", 0, 0, 0)
-    asm.zero(RCX)
-    asm.add_number(RCX, 16)
+    asm.load_number(RCX, 16)
     asm.label(f"{of} end")
     asm.copy_register(RSI, RBX)
     asm.copy_register(RAX, R10)
@@ -262,8 +261,6 @@ def _mix_gradient(asm: Assembler) -> None:
 
 # Products
 
-_AHEAD = (None, R10, R11, R12, R13, R14)  # byte offsets of the weights' rows from the first
-
 
 def _multiply(asm: Assembler) -> None:
     """The sixteen products: `rsi` is a panel of sixteen columns, `rax` iterates over its rows; `r15` over the weights, `rbp` over
@@ -278,8 +275,7 @@ def _multiply(asm: Assembler) -> None:
         asm.add(after, R10)
     asm.load_register(RBX, _at("row"))
     asm.load_register(R9, _at("weight inner"))
-    asm.zero(RCX)
-    asm.add_number(RCX, 16)
+    asm.load_number(RCX, 16)
     asm.store_register(_at("frequency left"), RCX)
     asm.label("frequency")
     asm.load_register(RSI, _at("second"))
@@ -305,21 +301,11 @@ def _rows(asm: Assembler, some: int) -> None:
     asm.load_register(RCX, _at("inner"))
     asm.push(R15)
 
-    def term(number: int, left: int, right: int) -> Iterator[int]:
-        asm.move(left, Address(RAX))
-        asm.move(right, Address(RAX, None, 32))
-        for row in range(some):
-            asm.broadcast(number, Address(R15, _AHEAD[row]))
-            yield row
+    def advance() -> None:
         asm.add(R15, R9)
         asm.add(RAX, RBX)
 
-    clear(asm, 2 * some)
-    outer_products(asm, some, RCX, term)
-    for row in range(some):
-        asm.store(Address(RBP), 2 * row)
-        asm.store(Address(RBP, None, 32), 2 * row + 1)
-        asm.add(RBP, RBX)
+    panel_product(asm, some, RCX, advance)
     asm.pop(R15)
     for _ in range(some):
         asm.add(R15, R10)
@@ -365,8 +351,7 @@ def _gather(asm: Assembler) -> None:
     _copy_result(asm)
     _advance(asm, "source", "y plane")
     _advance(asm, "into", "row")
-    asm.zero(RAX)
-    asm.add_number(RAX, 4)
+    asm.load_number(RAX, 4)
     asm.add_to_memory(_at("bias now"), RAX)
     _again(asm, "channel left", "y plane")
     _advance(asm, "source", "y others")
@@ -441,8 +426,7 @@ def _add_products(asm: Assembler) -> None:
     _set(asm, "factor", "g into")
     _set(asm, "second", "x into")
     _set(asm, "result", "sums")
-    asm.zero(RCX)
-    asm.add_number(RCX, 16)
+    asm.load_number(RCX, 16)
     asm.store_register(_at("frequency left"), RCX)
     asm.load_register(RBX, _at("row"))
     asm.load_register(RSI, _at("length"))

@@ -8,19 +8,20 @@ position are contiguous.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from .. import native
 from ..linalg.blas import multiply
+from ..numpy_calls import kept
 from ..numpy_warnings import silent
 from ..parallel import parallel_for
 from ..reduce import row_max, row_sum
 from ..rows import narrow, widen
 from ..strategy import Strategy, by_table
 from . import compiled, rows as definitions
-from .compiled import KINDS, _side_by_side, causal_limits
+from .compiled import _side_by_side, causal_limits
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -38,12 +39,10 @@ _GRAIN = 1 << 24
 _MOST_AT_ONCE = 1 << 12
 
 
+@kept(lambda rows, columns, _: rows * columns, _BLOCK_ELEMENTS, 8)
 def _above(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
     """The causal mask: -inf above the diagonal."""
     return np.triu(np.full((rows, columns), -np.inf, dtype), 1)
-
-
-_small_above = lru_cache(maxsize=8)(_above)
 
 
 class _Heads:
@@ -55,8 +54,8 @@ class _Heads:
         self.mask = None if mask is None else widen(mask)
         self.causal = causal
         self.dtype = query.dtype if query.itemsize > 2 else np.dtype(np.float32)
-        self.kind = KINDS.get(self.dtype) if native.available() else None  # of native kernels
-        block = _BLOCK_ELEMENTS if self.kind is None else _SHARED_ELEMENTS
+        self.is_native = self.dtype in native.FLOATS and native.available()
+        block = _SHARED_ELEMENTS if self.is_native else _BLOCK_ELEMENTS
         self.blocks = self._blocks(max(1, block // max(self.rows * self.columns, 1)))
 
     def _blocks(self, each: int) -> list[Part]:
@@ -77,8 +76,7 @@ class _Heads:
     @cached_property
     def above(self) -> np.ndarray:
         """The causal mask."""
-        make = _small_above if self.rows * self.columns <= _BLOCK_ELEMENTS else _above
-        return make(self.rows, self.columns, self.dtype)
+        return _above(self.rows, self.columns, self.dtype)
 
     def share(self, body, work: int) -> None:
         """Call `body(part)` for all blocks."""
@@ -88,7 +86,7 @@ class _Heads:
                 body(part)
 
         total = len(self.blocks)
-        if self.kind is not None or work < 2 * _GRAIN:
+        if self.is_native or work < 2 * _GRAIN:
             with silent():
                 run(0, total)
             return
@@ -123,7 +121,7 @@ def _probabilities(
     out: np.ndarray | None,
 ) -> np.ndarray:
     """The probabilities of some heads; the logs of their sums of exponentials are written to `logs`."""
-    if heads.kind is not None:
+    if heads.is_native:
         return _native_probabilities(definitions.attend, query, key, heads, part, scale, logs, out)
     scores = _scores(query, key, heads, part, scale, out)
     flat = scores.reshape(-1, heads.columns)
@@ -143,7 +141,7 @@ def _probabilities_again(
     query: np.ndarray, key: np.ndarray, heads: _Heads, part: Part, scale: float, logs: np.ndarray
 ) -> np.ndarray:
     """The probabilities recomputed from the logs, which are +inf for fully masked rows."""
-    if heads.kind is not None:
+    if heads.is_native:
         return _native_probabilities(definitions.attend_again, query, key, heads, part, scale, logs, None)
     p = _scores(query, key, heads, part, scale, None)
     np.subtract(p, logs[..., None], p)
@@ -162,9 +160,9 @@ def _native_probabilities(
     scores = multiply(q, key[part].swapaxes(2, 3), out)
     heads.add_mask(scores, part)
     count = scores.shape[0] * scores.shape[1]
-    limits = causal_limits(heads.rows, heads.columns, count, heads.kind) if heads.causal else ()
+    limits = causal_limits(heads.rows, heads.columns, count, heads.dtype) if heads.causal else ()
     shape = (count * heads.rows, heads.columns)
-    native.over_rows(define, shape, scores, logs, *limits, numbers=(scale,), causal=heads.causal, kind=heads.kind)
+    native.over_rows(define, shape, scores, logs, *limits, numbers=(scale,), causal=heads.causal)
     return scores
 
 
@@ -214,9 +212,9 @@ def _backward_in_blocks(
         if dq is None and dk is None:
             return
         slopes = multiply(g[part], v[part].swapaxes(2, 3))
-        if heads.kind is not None:
+        if heads.is_native:
             shape = (p.size // heads.columns, heads.columns)
-            native.over_rows(definitions.attend_backward, shape, slopes, p, numbers=(scale,), kind=heads.kind)
+            native.over_rows(definitions.attend_backward, shape, slopes, p, numbers=(scale,))
         else:
             slopes -= np.einsum("nhle,nhle->nhl", g[part], seen[part])[..., None]
             slopes *= p

@@ -14,23 +14,16 @@ from .. import native
 from ..numpy_warnings import silent
 from .rows import attend, attend_backward
 
-KINDS = {np.dtype(np.float32): "float32", np.dtype(np.float64): "float64"}
-
 
 @lru_cache(None)
-def _run_of(causal: bool, kind: str) -> Any:
-    return native.kernel(attend, causal=causal, kind=kind).run
-
-
-@lru_cache(None)
-def _back_run(kind: str) -> Any:
-    return native.kernel(attend_backward, kind=kind).run
+def _run_of(define: Any, dtype: np.dtype[Any], **options: bool) -> Any:
+    return native.kernel(define, double=dtype == native.FLOATS[1], **options).run
 
 
 @lru_cache(maxsize=16)
-def causal_limits(rows: int, columns: int, heads: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
+def causal_limits(rows: int, columns: int, heads: int, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
     """The indices of all columns, and the last visible column of each row of several heads."""
-    return np.arange(columns, dtype=kind), np.tile(np.arange(rows, dtype=kind), heads)
+    return np.arange(columns, dtype=dtype), np.tile(np.arange(rows, dtype=dtype), heads)
 
 
 def attention(
@@ -40,8 +33,7 @@ def attention(
     batch, heads, rows, width = query.shape
     columns, count = key.shape[2], batch * heads * rows
     dtype = query.dtype
-    kind = KINDS.get(dtype)
-    if not count * columns or kind is None:
+    if not count * columns or dtype not in native.FLOATS:
         return None
     if query.strides[3] != dtype.itemsize or query.strides[2] < width * dtype.itemsize:  # rows that BLAS would copy
         return None
@@ -55,8 +47,8 @@ def attention(
         if mask is not None:
             scores += mask
         logs = np.empty((batch, heads, rows), dtype)
-        limits = causal_limits(rows, columns, batch * heads, kind) if causal else ()
-        _run_of(causal, kind)(0, count, columns, scores, logs, *limits, scale)
+        limits = causal_limits(rows, columns, batch * heads, dtype) if causal else ()
+        _run_of(attend, dtype, causal=causal)(0, count, columns, scores, logs, *limits, scale)
         return np.matmul(scores, value, out), logs, scores
 
 
@@ -77,10 +69,11 @@ def attention_backward(
     if not native.available() or not kept.flags.c_contiguous:
         return None
     dtype = kept.dtype
-    if not dtype == grad.dtype == query.dtype == key.dtype == value.dtype or not grad.size:
-        return None
-    kind = KINDS.get(dtype)
-    if kind is None:
+    if (
+        not dtype == grad.dtype == query.dtype == key.dtype == value.dtype
+        or dtype not in native.FLOATS
+        or not grad.size
+    ):
         return None
     dq, dk, dv = (_side_by_side(x) if need else None for x, need in zip((query, key, value), needs))
     with silent():
@@ -89,7 +82,7 @@ def attention_backward(
         if dq is not None or dk is not None:
             slopes = np.matmul(grad, value.swapaxes(2, 3), np.empty(kept.shape, dtype))
             columns = kept.shape[3]
-            _back_run(kind)(0, kept.size // columns, columns, slopes, kept, scale)
+            _run_of(attend_backward, dtype)(0, kept.size // columns, columns, slopes, kept, scale)
             if dq is not None:
                 np.matmul(slopes, key, dq)
             if dk is not None:

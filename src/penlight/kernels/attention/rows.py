@@ -14,13 +14,13 @@ from ..compiler.values import Value, full, greater, larger, less, where, without
 _LEAST = {False: -3.4028234663852886e38, True: -1.7976931348623157e308}  # of float32 and of float64
 
 
-def attend(b: Rows, causal: bool, kind: str) -> None:
+def attend(b: Rows, causal: bool) -> None:
     """From products to probabilities, in place: softmax of x * scale; and the log of the sum of exponentials.
 
     A fully masked row becomes 0.
     """
-    x, logs = b.array(kind=kind), b.per_row()
-    score = _scores(b, x, causal, kind)
+    x, logs = b.array(), b.per_row()
+    score = _scores(b, x, causal)
     top = larger(b.largest(score, unroll=2), _LEAST[b.double])  # finite, so that masked scores stay -inf
     total = b.total(lambda: x.store(exp_below(score() - top)))
     logs.put(log(total) + top)
@@ -29,26 +29,26 @@ def attend(b: Rows, causal: bool, kind: str) -> None:
     b.each(lambda: x.store(x.load() * inverse), unroll=4)
 
 
-def attend_again(b: Rows, causal: bool, kind: str) -> None:
+def attend_again(b: Rows, causal: bool) -> None:
     """The probabilities recomputed from the logs, which are +inf for fully masked rows."""
-    x, logs = b.array(kind=kind), b.per_row()
+    x, logs = b.array(), b.per_row()
     low = logs.get()
-    score = _scores(b, x, causal, kind)
+    score = _scores(b, x, causal)
     b.each(lambda: x.store(exp_below(score() - low)))
 
 
-def attend_backward(b: Rows, kind: str) -> None:
+def attend_backward(b: Rows) -> None:
     """Gradients of the products, in place of those of the probabilities p: scale * p * (grad - sum(p * grad))."""
-    grad, p, scale = b.array(kind=kind), b.array(kind=kind), b.number()
+    grad, p, scale = b.array(), b.array(), b.number()
     along, factor = b.total(lambda: p.load() * grad.load(), unroll=4), scale()
     b.each(lambda: grad.store(p.load() * factor * (grad.load() - along)), unroll=4)
 
 
-def _scores(b: Rows, x: Array, causal: bool, kind: str) -> Callable[[], Value]:
+def _scores(b: Rows, x: Array, causal: bool) -> Callable[[], Value]:
     """The scores of a loop's vector: x * scale, and -inf where masked."""
     scale = b.number()()
     if not causal:
         return lambda: x.load() * scale
-    column_numbers, last = b.array(width=0, kind=kind), b.per_row().get()
+    column_numbers, last = b.array(width=0), b.per_row().get()
     hidden = full(scale, float("-inf"))
     return lambda: where(greater(column_numbers.load(), last), hidden, x.load() * scale)

@@ -109,19 +109,9 @@ class Assembler:
         """Write the lanes that the mask selects."""
         self._vector(0x2E, 2, 1, source, target, mask)  # vmaskmovps
 
-    def load_one(self, target: int, source: Address, double: bool = False) -> None:
-        """Load one scalar into the lowest lane; the others become 0."""
-        pp = 3 if double else 2
-        self._vector(0x10, 1, pp, target, source, wide=False)
-
-    def store_one(self, target: Address, source: int, double: bool = False) -> None:
-        """Write the lowest lane."""
-        pp = 3 if double else 2
-        self._vector(0x11, 1, pp, source, target, wide=False)
-
-    def swap_halves(self, target: int, source: int) -> None:
-        """Exchange the upper four lanes and the lower."""
-        self._vector(0x06, 3, 1, target, source, source, b"\x01")  # vperm2f128
+    def store_pair(self, target: Address, source: int) -> None:
+        """Write the lowest 64 bits."""
+        self._vector(0x11, 1, 3, source, target, wide=False)  # vmovsd
 
     def halves(self, target: int, first: int, second: int, order: int) -> None:
         """Each half of the target is one of the sources' four halves, selected by a hexadecimal digit of `order`."""
@@ -131,7 +121,7 @@ class Assembler:
         """Within each half, two lanes of `first`, then two of `second`, each selected by two bits of `order`."""
         self._vector(0xC6, 1, 0, target, second, first, bytes((order,)))  # vshufps
 
-    def pairs(self, target: int, source: int, order: int) -> None:
+    def pairs(self, target: int, source: Operand, order: int) -> None:
         """Permute the four pairs of lanes, each selected by two bits of `order`."""
         self._vector(0x01, 3, 1 | _W, target, source, tail=bytes((order,)))  # vpermpd
 
@@ -147,8 +137,8 @@ class Assembler:
         """The lower halves of two registers, or of one and four floats in memory."""
         self._vector(0x18, 3, 1, target, high, low, b"\x01")  # vinsertf128
 
-    def store_upper(self, target: Address, source: int) -> None:
-        """Write the upper four lanes."""
+    def store_upper(self, target: int | Address, source: int) -> None:
+        """Write the upper four lanes to memory, or to a register's lower four."""
         self._vector(0x19, 3, 1, source, target, tail=b"\x01")  # vextractf128
 
     def forget_upper(self) -> None:
@@ -198,9 +188,9 @@ class Assembler:
         self._general(b"\x0f\xaf", target, source)
 
     def divide(self, by: int) -> None:
-        """Divide `rax` by one of the first eight registers, rounded down; `rdx` is the remainder."""
-        self.zero(RDX)
-        self.code += bytes((0x48, 0xF7, 0xF0 + by))
+        """Divide `rax` by a register, rounded towards 0; `rdx` is the remainder."""
+        self.code += b"\x48\x99"
+        self._general(b"\xf7", 7, by)
 
     def add_number(self, target: int, number: int) -> None:
         self._general(b"\x81", 0, target, struct.pack("<i", number))
@@ -208,8 +198,8 @@ class Assembler:
     def load_number(self, target: int, number: int) -> None:
         self._general(b"\xc7", 0, target, struct.pack("<i", number))
 
-    def multiply_number(self, target: int, number: int) -> None:
-        self._general(b"\x69", target, target, struct.pack("<i", number))
+    def multiply_number(self, target: int, source: int | Address, number: int) -> None:
+        self._general(b"\x69", target, source, struct.pack("<i", number))
 
     def shift_left(self, target: int, count: int) -> None:
         self._general(b"\xc1", 4, target, bytes((count,)))

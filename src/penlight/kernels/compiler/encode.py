@@ -204,14 +204,8 @@ class Code(Assembler):
         self._vector(0x25, 2, 1, target, source)
 
     def narrow_mask(self, target: int, source: int, spare: int) -> None:
-        self.upper_half(spare, source)
+        self.store_upper(spare, source)
         self._scalar(0xC6, 1, 0, target, spare, source, b"\x88")
-
-    def upper_half(self, target: int, source: int) -> None:
-        self._vector(0x19, 3, 1, source, target, tail=b"\x01")
-
-    def join_halves(self, target: int, low: int, high: int) -> None:
-        self._vector(0x18, 3, 1, target, high, low, b"\x01")
 
     def splat(self, type_: Type, target: int, source: int | Address) -> None:
         """A float in all lanes."""
@@ -229,12 +223,8 @@ class Code(Assembler):
 
     def even_lanes(self, target: int, first: int, second: int) -> None:
         """Every second lane of two vectors of eight."""
-        self._vector(0xC6, 1, 0, target, second, first, b"\x88")
-        self.permute_pairs(target, target, b"\xd8")
-
-    def permute_pairs(self, target: int, source: Operand, order: bytes) -> None:
-        """Permute four lanes of 64 bits."""
-        self._vector(0x01, 3, 0x81, target, source, tail=order)
+        self.pick(target, first, second, 0x88)
+        self.pairs(target, target, 0xD8)
 
     def splat_integer(self, target: int, source: int) -> None:
         self._scalar(0x6E, 1, 0x81, target, source)
@@ -246,7 +236,7 @@ class Code(Assembler):
             (_ARITHMETIC[name], type_.element == "f64") if type_.is_float else (_INTEGER_LANES[name, "i64"][0], 1)
         )
         if _is_wide(type_):
-            self.upper_half(spare, source)
+            self.store_upper(spare, source)
             self._scalar(opcode, 1, prefix, target, spare, source)
             source = target
         if type_.element == "f32":
@@ -266,7 +256,7 @@ class Code(Assembler):
             order = b"\xd8" if type_.element == "f32" else b"\x0a"
             self._packed(0xC6, 1, type_, target, spare, target, order)
             if _is_wide(type_):
-                self.permute_pairs(target, target, b"\xd8")  # swap the middle pairs
+                self.pairs(target, target, 0xD8)  # swap the middle pairs
             return
         for part, first in ((target, 0), (spare, half))[: type_.lanes // half]:
             at = [source.moved(size * stride * (first + i)) for i in range(half)]
@@ -277,7 +267,7 @@ class Code(Assembler):
             else:
                 self._scalar(0x16, 1, 1, part, at[1], part)
         if type_.lanes > half:
-            self.join_halves(target, target, spare)
+            self.join(target, target, spare)
 
     # Integers
 
@@ -289,9 +279,6 @@ class Code(Assembler):
         """target = target `name` a 32-bit constant, for all names but "mul"; "cmp" only compares."""
         self._general(b"\x81", _IMMEDIATE[name], target, struct.pack("<i", number))
 
-    def multiply_by(self, target: int, source: int | Address, number: int) -> None:
-        self._general(b"\x69", target, source, struct.pack("<i", number))
-
     def is_zero(self, register: int) -> None:
         """Compare a register with 0, faster than `cmp`."""
         self._general(b"\x85", register, register)
@@ -299,16 +286,11 @@ class Code(Assembler):
     def address_of(self, target: int, source: Address) -> None:
         self._general(b"\x8d", target, source)
 
-    def divide_signed(self, by: int) -> None:
-        """Divide `rax` by a register, rounded towards 0; `rdx` is the remainder."""
-        self.code += b"\x48\x99"
-        self._general(b"\xf7", 7, by)
-
     def number(self, target: int, number: int) -> None:
         if number == 0:
             self._general(b"\x33", target, target, wide=False)
         elif -(1 << 31) <= number < 1 << 31:
-            self._general(b"\xc7", 0, target, struct.pack("<i", number))
+            self.load_number(target, number)
         else:
             self.code += bytes((0x48 | (target > 7), 0xB8 + (target & 7))) + struct.pack("<q", number)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..fma import fused
 from .ir import FOLDS, OPS, Kernel, Op, Region, value_of
 
 Array = np.ndarray[Any, Any]
@@ -269,47 +270,3 @@ class _Interpreter:
         inner.values.update(zip(op.regions[0].parameters, state, strict=True))
         (goes_on,) = self.region(op.regions[0], inner)
         return goes_on if len(goes_on) == len(index) else np.repeat(goes_on, len(index))
-
-
-# ----- Fused multiply-add ---------------------------------------------------------------------------------------------
-
-
-def fused(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c, rounded once, unless a float64 product is too large or too small for its rounding error to be representable."""
-    if a.dtype == np.float32:
-        product = a.astype(np.float64) * b  # exact
-        return _odd_sum(product, c.astype(np.float64)).astype(np.float32)
-    high = a * b
-    rest, error = _two_sum(c, _product_error(a, b, high))
-    total, last = _two_sum(high, rest)
-    exact: Array = total + _odd_sum(error, last)
-    return np.where(np.isfinite(exact) & (exact != 0.0), exact, high + c)  # which also has the right sign of 0
-
-
-def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """A sum and its rounding error."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _product_error(a: Array, b: Array, product: Array) -> Array:
-    (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
-    error: Array = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
-    return error
-
-
-def _split(a: Array) -> tuple[Array, Array]:
-    """Split a float64 into a sum of two with 26 bits each."""
-    large = a * 134217729.0
-    high = large - (large - a)
-    return high, a - high
-
-
-def _odd_sum(a: Array, b: Array) -> Array:
-    """A sum of float64, rounded to odd: rounding it again gives the same as rounding the exact sum once."""
-    total, error = _two_sum(a, b)
-    total, error = np.atleast_1d(total), np.atleast_1d(error)
-    even = (total.view(np.int64) & 1) == 0
-    inexact = (error != 0.0) & np.isfinite(total) & np.isfinite(error)
-    return np.where(even & inexact, np.nextafter(total, np.where(error > 0.0, np.inf, -np.inf)), total)

@@ -55,11 +55,11 @@ def machine_code(kernel: Kernel, *conditions: str) -> Any:
         if backend == "x86":
             emitter = x86.Emitter(kernel)
             _dump(kernel, "allocated", emitter)
-            return call.load(emitter.finish(), made, double=True)
+            return call.load(emitter.finish(), made)
         if backend == "llvm":
             from . import llvm_engine
 
-            return call.callable_kernel(llvm_engine.load(kernel), made, double=True)
+            return call.callable_kernel(llvm_engine.load(kernel), made)
     except OSError:  # the system refuses more executable memory, or there is no C library
         pass
     return None

@@ -34,12 +34,13 @@ such array. So any operand that broadcasts, in any dimensions, and any slice of 
 elements along a row are contiguous, or a single one.
 
 Note [Kernels of float64]
-A kernel whose first array is float64 computes in float64 throughout, four elements at a time; others in float32, eight at a time.
+A `double` kernel computes in float64 throughout, four elements at a time; others in float32, eight at a time. Arrays whose kind is
+not given have that dtype, so one definition serves both. A kernel whose first array is said to be float64 is double, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ..rows import GROUP
@@ -176,16 +177,16 @@ class Rows:
     """Records a kernel's operations; see the module's example.
 
     A `flat` kernel has one row, from element `low` to `high`, instead of rows `low` to `high`. `broadcast` are the positions of
-    arrays that are scalars instead; they are only loaded.
+    arrays that are scalars instead; they are only loaded. See Note [Kernels of float64].
     """
 
-    def __init__(self, name: str, flat: bool, broadcast: tuple[int, ...] = ()) -> None:
+    def __init__(self, name: str, flat: bool, broadcast: tuple[int, ...] = (), double: bool = False) -> None:
         self.name, self.flat, self.broadcast = name, flat, broadcast
         self.build = Tracing()
         self.buffers: list[Buffer] = []
         self.written: set[int] = set()  # indices of the buffers that are stored to
         self.numbers: list[Op] = []
-        self.lanes = 8
+        self.lanes = 4 if double else 8
         self.index: Op | None = None  # the index of the current loop
         self.indices: set[Op] = set()  # indices that depend on that of the loop
         self.work = 0  # ops of all loops
@@ -205,35 +206,42 @@ class Rows:
         return self.lanes == 4
 
     @property
+    def kind(self) -> str:
+        """The dtype in which the kernel computes."""
+        return "float64" if self.double else "float32"
+
+    @property
     def narrow(self) -> bool:
         """See Note [Narrow arrays]."""
         return any([buffer.type.element in ("f16", "bf16", "bool") for buffer in self.buffers])
 
     # Arguments
 
-    def array(self, width: int = 1, local: bool = False, kind: str = "float32", placed: bool = False) -> Array:
-        """The next argument: an array with one row per row of the kernel; `width` 0 means one row that all share. `kind` is one of ELEMENTS.
+    def array(self, width: int = 1, local: bool = False, kind: str = "", placed: bool = False) -> Array:
+        """The next argument: an array with one row per row of the kernel; `width` 0 means one row that all share. `kind` is one of
+        ELEMENTS, or that of the kernel.
 
         A `local` array has only the rows to be done, while others are indexed from row 0; the `table` has the rows' offsets in a `placed` one.
         """
         self._asked += 1
         if self._asked - 1 in self.broadcast:
             return Scalar(self.number())  # type: ignore[return-value]
+        kind = kind or self.kind
         if (kind == "float64") != self.double:
             if self.buffers:
                 raise ValueError("a kernel of float64 takes nothing else")
             self.lanes = 4
         return self._array(width, local, kind, placed)
 
-    def split(self, count: int, local: bool = False, shared: bool = False, kind: str = "float32") -> list[Array]:
+    def split(self, count: int, local: bool = False, shared: bool = False) -> list[Array]:
         """The next argument, whose rows are the concatenated rows of `count` arrays; `shared` if it is one row for all."""
-        whole, build = self._array(0 if shared else count, local, kind), self.build
+        whole, build = self._array(0 if shared else count, local, self.kind), self.build
         offsets = [build.op("mul", I64, self._columns, build.const(i, I64)) for i in range(count)]
         return [Array(self, whole.buffer, whole.start, offset) for offset in offsets]
 
     def per_row(self, local: bool = False, placed: bool = False, kind: str = "") -> Array:
-        """The next argument: an array with one scalar per row; without `kind`, of float32, or of float64 in a kernel of float64."""
-        return self._array(None, local, kind or ("float64" if self.double else "float32"), placed)
+        """The next argument: an array with one scalar per row."""
+        return self._array(None, local, kind or self.kind, placed)
 
     def sums(self) -> Array:
         """The next argument: an array for sums over rows, initially zeros. See Note [Sums over rows]."""
@@ -289,36 +297,29 @@ class Rows:
     def each(self, body: Callable[[], object], unroll: int = 0) -> None:
         """Run `body` for all elements of the row; 0 means as much unrolling as pays."""
 
-        def traced() -> list[Value]:
-            body()
-            return []
-
-        self._loop([], traced, unroll)
+        self._loop(None, body, unroll)
 
     def total(self, body: Callable[[], Value], unroll: int = 1) -> Value:
         """The sum of `body` over the row, in all lanes."""
-        return self._loop(["add"], lambda: [body()], unroll)[0]
-
-    def totals(self, body: Callable[[], Iterable[Value]], count: int, unroll: int = 1) -> list[Value]:
-        """Several sums at once."""
-        return self._loop(["add"] * count, body, unroll)
+        return self._loop("add", body, unroll)
 
     def largest(self, body: Callable[[], Value], unroll: int = 4) -> Value:
         """The maximum of `body` over the row, in all lanes. If there are NaN, it is NaN or the maximum of the others."""
-        return self._loop(["max"], lambda: [body()], unroll)[0]
+        return self._loop("max", body, unroll)
 
-    def _loop(self, folds: list[str], body: Callable[[], Iterable[Value]], unroll: int) -> list[Value]:
+    def _loop(self, fold: str | None, body: Callable[[], Any], unroll: int) -> Value:
         """See Note [Loops over a row]."""
         build = self.build
         index = self.index = Op("parameter", I64)
         build.begin((index,), True)
-        traced = build.end((index,), tuple([value.op for value in body()]))
+        value = body()
+        traced = build.end((index,), () if fold is None else (value.op,))
         drop_dead(traced)
         self.index = None
         length = sum([op.name not in _FREE for op in traced.ops])
         self.work += length
         unroll = unroll or next((times for times in (4, 2) if times * length <= _MOST_UNROLLED), 1)
-        return _Loop(self, folds, traced).written(unroll)
+        return _Loop(self, fold, traced).written(unroll)
 
     def limits(self, step: int) -> tuple[Op, Op]:
         """For a loop with this step: the exclusive bound of its index, and its end."""
@@ -364,37 +365,35 @@ class Rows:
 class _Loop:
     """A traced loop, which is emitted in three forms."""
 
-    def __init__(self, rows: Rows, folds: list[str], traced: Region) -> None:
-        self.rows, self.build, self.folds, self.traced = rows, rows.build, folds, traced
+    def __init__(self, rows: Rows, fold: str | None, traced: Region) -> None:
+        self.rows, self.build, self.traced = rows, rows.build, traced
+        self.name: Any = fold  # the reduction, if there is one
         self.masks: dict[Any, Op] = {}
 
-    def written(self, unroll: int) -> list[Value]:
-        """Append the loops; return their reductions, in all lanes."""
+    def written(self, unroll: int) -> Value:
+        """Append the loops; return their reduction, if there is one, in all lanes."""
         rows, build = self.rows, self.build
-        zeros = [build.const(NEUTRAL[fold], op.type) for fold, op in zip(self.folds, self.traced.yielded, strict=True)]
-        sums = [zeros] * unroll
+        sums = [build.const(NEUTRAL[self.name], op.type) for op in self.traced.yielded] * unroll
         start = rows.first
         for times in (unroll, 1) if unroll > 1 else (1,):
             below, end = rows.limits(times * rows.lanes)
             sums[:times] = self.vectors(times, start, below, sums[:times])
             start = end
         if not rows.narrow:
-            sums[0] = self.rest(start, sums[0])
-        return [self.across(fold, [found[i] for found in sums]) for i, fold in enumerate(self.folds)]
+            sums[:1] = self.rest(start, sums[:1])
+        return self.across(sums) if sums else None  # type: ignore[return-value]
 
-    def vectors(self, times: int, start: Op, below: Op, sums: list[list[Op]]) -> list[list[Op]]:
+    def vectors(self, times: int, start: Op, below: Op, sums: list[Op]) -> list[Op]:
         """The loop over `times` vectors at a time."""
-        build, count = self.build, len(self.folds)
-        starts = [op for found in sums for op in found]
-        index, *entering = (Op("parameter", type_) for type_ in (I64, *[op.type for op in starts]))
+        build = self.build
+        index, *entering = (Op("parameter", type_) for type_ in (I64, *[op.type for op in sums]))
         build.begin((index, *entering), True)
         folded = []
         for i in range(times):
-            folded += self.fold(self.copied(index, i * self.rows.lanes, None), entering[i * count : (i + 1) * count])
+            folded += self.fold(self.copied(index, i * self.rows.lanes, None), entering[i : i + 1])
         region = build.end((index, *entering), tuple(folded))
         by = build.const(times * self.rows.lanes, I64)
-        made = build.control("for", (start, below, by, *starts), None, region)
-        return [made[i * count : (i + 1) * count] for i in range(times)]
+        return build.control("for", (start, below, by, *sums), None, region)
 
     def rest(self, start: Op, sums: list[Op]) -> list[Op]:
         """The tail: the last elements, which fill no vector."""
@@ -407,8 +406,8 @@ class _Loop:
         values = self.copied(start, 0, start)
         inside = self.mask(None, start)
         chosen = [
-            build.op("select", value.type, inside, value, build.const(NEUTRAL[fold], value.type))
-            for fold, value in zip(self.folds, values, strict=True)
+            build.op("select", value.type, inside, value, build.const(NEUTRAL[self.name], value.type))
+            for value in values
         ]
         region = build.end((), tuple(self.fold(chosen, sums)))
         build.begin()
@@ -449,16 +448,13 @@ class _Loop:
         return [new.get(op, op) for op in self.traced.yielded]
 
     def fold(self, values: list[Op], sums: list[Op]) -> list[Op]:
-        return [
-            self.build.op(fold, value.type, value, held)
-            for fold, value, held in zip(self.folds, values, sums, strict=True)
-        ]
+        return [self.build.op(self.name, value.type, value, held) for value, held in zip(values, sums, strict=True)]
 
-    def across(self, fold: str, held: list[Op]) -> Value:
+    def across(self, held: list[Op]) -> Value:
         """Reduce the lanes of several values to one value in all lanes."""
         build, type_ = self.build, held[0].type
         while len(held) > 1:
             pairs = zip(held[::2], held[1::2], strict=False)
-            held = [build.op(fold, type_, a, b) for a, b in pairs] + held[len(held) & ~1 :]
-        number = build.op("reduce", Type.of(type_.element), held[0], attribute=fold)
+            held = [build.op(self.name, type_, a, b) for a, b in pairs] + held[len(held) & ~1 :]
+        number = build.op("reduce", Type.of(type_.element), held[0], attribute=self.name)
         return Value(build, build.op("splat", type_, number))

@@ -20,15 +20,13 @@ from functools import lru_cache
 from .. import executable
 from . import ir
 from .allocate import Allocation, Location, Register, Slot, Target
-from .asm import NAMES, R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Pooled
+from .asm import ARGUMENTS, NAMES, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, RSP, SAVED, Address, Pooled
 from .encode import OPPOSITE, Code
 from .ir import BOOL, F32, F64, Buffer, Kernel, Op, Region, Type
 from .selection import Selection, origin
 
-_PRESERVED = (RBX, RBP, R12, R13, R14, R15)
-_PASSED = (RDI, RSI, RDX, RCX, R8, R9)
 TARGET = Target(
-    preserved={"general": _PRESERVED, "vector": ()},
+    preserved={"general": SAVED, "vector": ()},
     lost={"general": (RSI, RDI, R8, R9, R10, R11), "vector": tuple(range(3, 16))},
 )
 # For integers, then for floats with swapped operands: neither holds for NaN.
@@ -93,21 +91,21 @@ class Emitter:
         code = self.code
         passed = self.locations.slots  # the arguments are stored here first
         floats = sum([op.type.is_float for op in self.inputs])
-        frame = 8 * (passed + len(_PASSED) + floats)
+        frame = 8 * (passed + len(ARGUMENTS) + floats)
         frame += 8 if frame % 16 == 0 else 0  # with six registers and the return address, the stack stays aligned to 16
-        for register in _PRESERVED:
+        for register in SAVED:
             code.push(register)
         code.immediate("sub", RSP, frame)
-        for i, register in enumerate(_PASSED):
+        for i, register in enumerate(ARGUMENTS):
             code.store_register(self._stack(passed + i), register)
         for i in range(floats):
-            code.store_float(F64, self._stack(passed + len(_PASSED) + i), i)
+            code.store_float(F64, self._stack(passed + len(ARGUMENTS) + i), i)
         self._arguments(passed, frame)
         self._region(self.kernel.body)
         if self._has_vectors:
             code.forget_upper()
         code.immediate("add", RSP, frame)
-        for register in reversed(_PRESERVED):
+        for register in reversed(SAVED):
             code.pop(register)
         code.leave()
         return code.finish()
@@ -117,11 +115,11 @@ class Emitter:
         for op, parameter in zip(self.inputs, self.kernel.parameters, strict=True):
             location = self.locations.get(op)
             if op.type.is_float:
-                source = self._stack(passed + len(_PASSED) + floats)
+                source = self._stack(passed + len(ARGUMENTS) + floats)
                 floats += 1
             else:
                 source = self._stack(
-                    passed + whole if whole < len(_PASSED) else frame // 8 + len(_PRESERVED) + 1 + whole - len(_PASSED)
+                    passed + whole if whole < len(ARGUMENTS) else frame // 8 + len(SAVED) + 1 + whole - len(ARGUMENTS)
                 )
                 whole += 1
             if location is None:
@@ -566,7 +564,7 @@ class Emitter:
     def _emit_half(self, op: Op) -> int:
         target, source = self._unary(op)
         if op.attribute:
-            self.code.upper_half(target, source)
+            self.code.store_upper(target, source)
         elif target != source:
             self.code.copy_float(op.type, target, source)
         return target
@@ -574,7 +572,7 @@ class Emitter:
     def _emit_join(self, op: Op) -> int:
         low, high = op.operands
         target = self._target(op, 0)
-        self.code.join_halves(target, self._in_vector(low, 0), self._in_vector(high, 1))
+        self.code.join(target, self._in_vector(low, 0), self._in_vector(high, 1))
         return target
 
     def _emit_evens(self, op: Op) -> int:
@@ -664,7 +662,7 @@ class Emitter:
         source = self._in_general(a, target)
         small = b.name == "const" and -(1 << 31) <= b.attribute < 1 << 31
         if name == "mul" and small:
-            code.multiply_by(target, source, b.attribute)
+            code.multiply_number(target, source, b.attribute)
         else:
             if source != target:
                 code.copy_register(target, source)
@@ -700,7 +698,7 @@ class Emitter:
         code.jump(zero, "equal")
         code.immediate("cmp", RCX, -1)  # the smallest integer divided by -1 would trap
         code.jump(negative, "equal")
-        code.divide_signed(RCX)
+        code.divide(RCX)
         code.is_zero(RDX)
         code.jump(end, "equal")
         code.whole("xor", RDX, RCX)

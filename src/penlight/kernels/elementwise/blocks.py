@@ -169,27 +169,17 @@ def _are_halves(operands: tuple[Any, ...]) -> bool:
 
 def _by_singles(ufunc: Any, operands: tuple[Any, ...]) -> Any:
     """A ufunc on halves, in float32. NumPy also computes it in float32, but element by element."""
-    flat = [o.reshape(-1) for o in operands]
+    dtype = ufunc.resolve_dtypes((*(_FLOATS[0],) * ufunc.nin, None))[-1]
+    result = np.empty(operands[0].shape, np.float16 if dtype == np.float32 else dtype)
+    *flat, out = [o.reshape(-1) for o in (*operands, result)]
 
-    def part(low: int, high: int) -> Any:
-        made = ufunc(*[to_single(o[low:high]) for o in flat])
-        return to_half(made) if made.dtype == np.float32 else made
+    def body(part: slice) -> None:
+        made = ufunc(*[to_single(o[part]) for o in flat])
+        out[part] = to_half(made) if made.dtype == np.float32 else made
 
     with silent():
-        first = part(0, BLOCK)
-        if first.size == flat[0].size:
-            return first.reshape(operands[0].shape)
-        result = np.empty(operands[0].shape, first.dtype)
-        out = result.reshape(-1)
-        out[:BLOCK] = first
-
-        def body(low: int, high: int) -> None:
-            for start in range(low + BLOCK, high + BLOCK, BLOCK):
-                end = min(start + BLOCK, high + BLOCK)
-                out[start:end] = part(start, end)
-
-        parallel_for(body, out.size - BLOCK, BLOCK, blas=False)
-        return result
+        each_block(body, out.size, 1)
+    return result
 
 
 # ----- Bodies ---------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
@@ -29,23 +28,18 @@ class Layout(NamedTuple):
 
     def table(self) -> np.ndarray:
         """For each row, its byte offset in each operand."""
-        return (_table if self.is_small else _table.__wrapped__)(self.outer, self.steps)
+        table = np.zeros((*self.outer, len(self.steps)), np.int64)
+        for column, apart in enumerate(self.steps):
+            for dim, (count, step) in enumerate(zip(self.outer, apart)):
+                if step:
+                    along = (count,) + (1,) * (len(self.outer) - dim - 1)
+                    table[..., column] += np.arange(0, count * step, step).reshape(along)
+        return table.reshape(-1, len(self.steps))
 
     @property
     def is_small(self) -> bool:
-        """Whether the table is cached."""
+        """Whether a plan keeps the table."""
         return self.rows * len(self.steps) <= MOST_OFFSETS
-
-
-@lru_cache(64)
-def _table(outer: tuple[int, ...], steps: tuple[tuple[int, ...], ...]) -> np.ndarray:
-    table = np.zeros((*outer, len(steps)), np.int64)
-    for column, apart in enumerate(steps):
-        for dim, (count, step) in enumerate(zip(outer, apart)):
-            if step:
-                along = (count,) + (1,) * (len(outer) - dim - 1)
-                table[..., column] += np.arange(0, count * step, step).reshape(along)
-    return table.reshape(-1, len(steps))
 
 
 def _strides(array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:

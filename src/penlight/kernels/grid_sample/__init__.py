@@ -8,7 +8,6 @@ weight's derivative), and a sample is the sum over all combinations of taps.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from .. import index_width
 from ..conv.im2col import Ints, share
 from ..fma import fma32, fma64
+from ..numpy_calls import kept
 from ..numpy_warnings import silent
 from ..ranges import linspace
 from ..resample import cubic_weights
@@ -26,7 +26,6 @@ from ..strategy import Strategy, by_table
 from . import kernels
 
 _BLOCK = 1 << 16  # samples of a block of images in NumPy
-_MOST_KEPT = 1 << 12  # pixels of images whose coordinates are cached
 
 # One tap of one dim: indices, weights, derivatives of the weights (if needed), and which are inside (None: all).
 Tap = tuple[np.ndarray, np.ndarray, Any, Any]
@@ -284,6 +283,7 @@ grid_sample_input_grad = in_float32(by_table(IMAGE_GRADIENTS))
 grid_sample_grid_grad = in_float32(by_table(GRID_GRADIENTS))
 
 
+@kept(lambda sizes, *_: prod(sizes), count=32)  # computing them takes longer than using them
 def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:
     """The coordinates of every pixel of an image, and a 1: ``(*sizes, dims + 1)``, the last dim of the image first.
 
@@ -294,12 +294,6 @@ def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.nd
     array([[[-0.5,  0. ,  1. ],
             [ 0.5,  0. ,  1. ]]])
     """
-    return (
-        _kept_pixels(sizes, align_corners, dtype) if prod(sizes) <= _MOST_KEPT else _pixels(sizes, align_corners, dtype)
-    )
-
-
-def _pixels(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:
     base = np.ones((*sizes, len(sizes) + 1), dtype)
     for i, n in enumerate(sizes):
         coordinates = np.zeros(n, dtype)
@@ -311,6 +305,3 @@ def _pixels(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:
         base[..., len(sizes) - 1 - i] = coordinates.reshape([-1 if j == i else 1 for j in range(len(sizes))])
     base.flags.writeable = False
     return base
-
-
-_kept_pixels = lru_cache(32)(_pixels)  # computing them takes longer than using them

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..copies.order import in_layout, laid_out_like
 from ..elementwise import as_kernel, blocks
-from ..elementwise.activation import log1p_exp
+from ..elementwise.activation import log1p_exp, write_sigmoid
 from ..numpy_calls import expand_dims, positions
 from ..rows import narrow, quiet, split_shape, widen
 from ..softmax import SavedCrossEntropy, check_target, nll_from_logits
@@ -213,10 +213,7 @@ def bce_with_logits_backward(
 
     def body(x: np.ndarray, target: np.ndarray, *rest: np.ndarray) -> None:
         *factors, out = rest
-        np.negative(x, out)
-        np.exp(out, out)
-        out += 1.0
-        np.reciprocal(out, out)
+        write_sigmoid(x, out)
         if not more_for_positive:
             out -= target
         else:

@@ -267,21 +267,13 @@ def _multilabel(
             losses[n] = total / classes
 
 
-def multilabel_margin(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
-    """The loss of each row of scores (N, C); its targets are the classes up to the first -1."""
-    run = compile_loops(_multilabel, x.dtype, back=False)
+def multilabel_margin(x: np.ndarray, target: np.ndarray, back: bool = False) -> np.ndarray | None:
+    """The loss of each row of scores (N, C), whose targets are the classes up to the first -1; or its gradient, times the number of
+    classes."""
+    run = compile_loops(_multilabel, x.dtype, back=back)
     if run is None or not _suited(x, target, None, x.shape[1]):
         return None
     x, target = np.ascontiguousarray(x), np.ascontiguousarray(target)
-    losses, *_ = run(0, len(x), x, target, (len(x),), None, (x.size,), x.shape[1])
-    return losses
-
-
-def multilabel_slopes(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
-    """The gradient of each row's loss, times the number of classes."""
-    run = compile_loops(_multilabel, x.dtype, back=True)
-    if run is None or not _suited(x, target, None, x.shape[1]):
-        return None
-    x, target = np.ascontiguousarray(x), np.ascontiguousarray(target)
-    _, slopes, _ = run(0, len(x), x, target, None, x.shape, (x.size,), x.shape[1])
-    return slopes
+    shapes = (None, x.shape) if back else ((len(x),), None)
+    losses, slopes, _ = run(0, len(x), x, target, *shapes, (x.size,), x.shape[1])
+    return slopes if back else losses

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..rows import in_float32
-from ..strategy import Strategy, apply, choose
+from ..strategy import Strategy, apply
 from . import kernels, windows
 from .kernels import Loops, VectorLoops, compiles, supports
 from .windows import (
@@ -63,7 +63,7 @@ def _sliding(shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilatio
              dtype: Any) -> Any:  # fmt: skip
     out = output_sizes(shape[-len(kernel) :], kernel, stride, padding, dilation, ceil_mode)
     problem = Problem(shape, out, kernel, stride, padding, dilation, include_pad, dtype)
-    return choose(WINDOWS, problem)(problem)
+    return apply(WINDOWS, problem)
 
 
 @lru_cache(256)
@@ -73,7 +73,7 @@ def _even(shape: Sizes, out: Sizes, dtype: Any) -> Any:
     if 0 not in out and not any(map(mod, sizes, out)):
         kernel = tuple(map(floordiv, sizes, out))
         problem = problem._replace(kernel=kernel, stride=kernel)
-    return choose(WINDOWS, problem)(problem)
+    return apply(WINDOWS, problem)
 
 
 @in_float32

@@ -65,7 +65,7 @@ def unit53(words: np.ndarray) -> np.ndarray:
     out = np.empty(words.size // 2)
     if out.size:
         pairs = words.astype(np.uint32, copy=False)[: 2 * out.size].view(np.float64)
-        machine.kernel(twister.uniform53, flat=True).run(0, out.size, pairs, out)
+        machine.kernel(twister.uniform53, flat=True, double=True).run(0, out.size, pairs, out)
     return out
 
 
@@ -254,10 +254,12 @@ class Engine:
 
     def ahead24(self, n: int) -> np.ndarray | None:
         """The next n draws as read-only multiples of 2**-24 below 1, float32. None if there are many, or if they exceed the block."""
+        if n > MOST_FROM_BLOCK:
+            return None
         with self.lock:
             start = self._next
             stop = start + n
-            if n > MOST_FROM_BLOCK or stop > BLOCK:
+            if stop > BLOCK:
                 return None
             words, samples = self._singles
             if words is not self._words:
@@ -269,10 +271,12 @@ class Engine:
 
     def ahead53(self, n: int) -> np.ndarray | None:
         """Like `ahead24`: the next n pairs of draws as multiples of 2**-53 below 1, float64."""
+        if n > MOST_FROM_BLOCK:
+            return None
         with self.lock:
             start = self._next
             stop = start + 2 * n
-            if n > MOST_FROM_BLOCK or stop > BLOCK:
+            if stop > BLOCK:
                 return None
             words, odd, samples = self._doubles
             if words is not self._words or odd != start & 1:

@@ -81,7 +81,7 @@ def uniform53(b: Rows) -> None:
 
     The halves become the lowest bits of 2**52 and of 2**84, so no conversion from integers is needed, and all sums are exact.
     """
-    pairs, out = b.array(kind="float64"), b.array(kind="float64")
+    pairs, out = b.array(), b.array()
 
     def element() -> None:
         pair = as_integer(pairs.load())

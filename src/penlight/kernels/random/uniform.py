@@ -9,7 +9,6 @@ import numpy as np
 from ..fma import fma32, fma64
 from ..lazy import lazy_import
 from ..numpy_warnings import silent
-from . import MOST_FROM_BLOCK
 from .engine import BLOCK, PIECE, Engine, unit53
 
 machine = lazy_import(globals(), "machine", ".twister")
@@ -94,11 +93,10 @@ _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 def fill24(engine: Engine, out: np.ndarray) -> None:
     """Fill a flat float32 array with multiples of 2**-24 in [0, 1): the lower 24 bits of one draw each."""
-    if out.size <= MOST_FROM_BLOCK:
-        samples = engine.ahead24(out.size)
-        if samples is not None:
-            out[...] = samples
-            return
+    samples = engine.ahead24(out.size)
+    if samples is not None:
+        out[...] = samples
+        return
     start = 0
     for words in engine.pieces(out.size) if out.size > BLOCK else (engine.raw(out.size),):
         part = out[start : start + words.size]
@@ -114,11 +112,10 @@ def fill24(engine: Engine, out: np.ndarray) -> None:
 
 def fill53(engine: Engine, out: np.ndarray) -> None:
     """Fill a flat float64 array with multiples of 2**-53 in [0, 1): the lower 53 bits of a pair of draws each."""
-    if out.size <= MOST_FROM_BLOCK:
-        samples = engine.ahead53(out.size)
-        if samples is not None:
-            out[...] = samples
-            return
+    samples = engine.ahead53(out.size)
+    if samples is not None:
+        out[...] = samples
+        return
     start = 0
     for words in engine.pieces(2 * out.size):
         part = out[start : start + words.size // 2]
@@ -129,7 +126,7 @@ def fill53(engine: Engine, out: np.ndarray) -> None:
 def uniform53(engine: Engine, shape: Shape) -> np.ndarray:
     """Samples from [0, 1) in float64, from which most other distributions are made."""
     n = math.prod(shape)
-    samples = engine.ahead53(n) if n <= MOST_FROM_BLOCK else None
+    samples = engine.ahead53(n)
     if samples is not None:
         return samples.copy() if len(shape) == 1 else samples.reshape(shape).copy()
     out = np.empty(shape)
@@ -166,7 +163,7 @@ def uniform(engine: Engine, shape: Shape, dtype: np.dtype, low: float = 0.0, hig
     """
     if (dtype in (_SINGLE, _DOUBLE)) and low == 0.0 and high == 1.0:
         n = math.prod(shape)
-        samples = (engine.ahead24(n) if dtype == _SINGLE else engine.ahead53(n)) if n <= MOST_FROM_BLOCK else None
+        samples = engine.ahead24(n) if dtype == _SINGLE else engine.ahead53(n)
         if samples is not None:
             return samples.copy() if len(shape) == 1 else samples.reshape(shape).copy()
     low, high = float(low), float(high)
@@ -224,7 +221,7 @@ def bernoulli(engine: Engine, p: float, shape: Shape, dtype: np.dtype) -> np.nda
     if dtype.kind == "c":
         raise not_implemented("bernoulli_scalar_cpu_", dtype)
     n = math.prod(shape)
-    samples = engine.ahead53(n) if shape and n <= MOST_FROM_BLOCK else None
+    samples = engine.ahead53(n) if shape else None
     if samples is not None:
         return (samples.reshape(shape) < p).astype(dtype)
     out = np.empty(shape, dtype)
@@ -254,7 +251,7 @@ def bernoulli_each(engine: Engine, p: np.ndarray, dtype: np.dtype) -> np.ndarray
             "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
         )
     wide = p.dtype.itemsize == 8
-    samples = (engine.ahead53 if wide else engine.ahead24)(p.size) if p.ndim and p.size <= MOST_FROM_BLOCK else None
+    samples = (engine.ahead53 if wide else engine.ahead24)(p.size) if p.ndim else None
     if samples is not None:
         return (samples.reshape(p.shape) < p).astype(dtype)
     u = np.empty(p.shape, p.dtype)

@@ -20,7 +20,6 @@ kernels = lazy_import(globals(), "kernels", ".kernels")
 native = lazy_import(globals(), "native", "..native")
 
 _quiet = np.errstate(all="ignore")  # a saturated gate overflows in between, but its result is right
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _LSTM_KEPT, _GRU_KEPT = 6, 4  # saved arrays of a step: kernels.py
 
 
@@ -29,13 +28,15 @@ def _by_machine(*arrays: Array | None) -> bool:
     first = arrays[0]
     assert first is not None
     return (
-        first.dtype in _FLOATS and executable.available() and all([a is None or a.dtype == first.dtype for a in arrays])
+        first.dtype in native.FLOATS
+        and executable.available()
+        and all([a is None or a.dtype == first.dtype for a in arrays])
     )
 
 
 def _kernel(name: str, dtype: np.dtype, **options: bool) -> Any:
     """The machine code of a step."""
-    return native.kernel(getattr(kernels, name), double=dtype == _FLOATS[1], **options).run
+    return native.kernel(getattr(kernels, name), double=dtype == native.FLOATS[1], **options).run
 
 
 def _room(gates: int, rows: int, width: int, dtype: np.dtype, by_machine: bool) -> Array:

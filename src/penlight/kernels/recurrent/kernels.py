@@ -14,13 +14,6 @@ from ..compiler.values import Value, fma, fnma, maximum
 # GRU: the gates r, z, n, and the term that r scales.
 
 
-def _kind(b: Rows, double: bool) -> str:
-    """The dtype of a kernel's arrays, which is set before the first of them."""
-    if double:
-        b.lanes = 4
-    return "float64" if double else "float32"
-
-
 def _sigmoid(z: Value) -> Value:
     return 1.0 / (exp(-z) + 1.0) if z.is_double else gate(z)
 
@@ -30,12 +23,11 @@ def _slope(y: Value) -> Value:
     return fnma(y, y, y)
 
 
-def lstm(b: Rows, biased: bool, double: bool) -> None:
+def lstm(b: Rows, biased: bool) -> None:
     """Gates, cell and state from the state's product, the input's, and a bias."""
-    kind = _kind(b, double)
-    product, projected, kept = b.split(4, local=True, kind=kind), b.split(4, kind=kind), b.split(6, kind=kind)
-    cell, out = b.array(kind=kind, local=True), b.array(kind=kind)
-    bias = b.split(4, shared=True, kind=kind) if biased else None
+    product, projected, kept = b.split(4, local=True), b.split(4), b.split(6)
+    cell, out = b.array(local=True), b.array()
+    bias = b.split(4, shared=True) if biased else None
 
     def kept_gate(k: int) -> Value:
         z = projected[k].load() if bias is None else projected[k].load() + bias[k].load()
@@ -51,12 +43,11 @@ def lstm(b: Rows, biased: bool, double: bool) -> None:
     b.each(body)
 
 
-def lstm_backward(b: Rows, upstream: bool, double: bool) -> None:
+def lstm_backward(b: Rows, upstream: bool) -> None:
     """The slopes of the gates from the gradients of state and cell; and the gradient of the cell one step earlier."""
-    kind = _kind(b, double)
-    kept, slopes = b.split(6, kind=kind), b.split(4, kind=kind)
-    dstate, dcell = b.array(kind=kind, local=True), b.array(kind=kind, local=True)
-    given = b.array(kind=kind) if upstream else None
+    kept, slopes = b.split(6), b.split(4)
+    dstate, dcell = b.array(local=True), b.array(local=True)
+    given = b.array() if upstream else None
 
     def body() -> None:
         dh = dstate.load() if given is None else dstate.load() + given.load()
@@ -74,12 +65,11 @@ def lstm_backward(b: Rows, upstream: bool, double: bool) -> None:
     b.each(body)
 
 
-def gru(b: Rows, biased: bool, double: bool) -> None:
+def gru(b: Rows, biased: bool) -> None:
     """Gates and state from the state's product, the input's and the previous state; a bias is added to the term that r scales."""
-    kind = _kind(b, double)
-    product, projected, kept = b.split(3, local=True, kind=kind), b.split(3, kind=kind), b.split(4, kind=kind)
-    state, out = b.array(kind=kind, local=True), b.array(kind=kind)
-    inner = b.array(kind=kind, width=0) if biased else None
+    product, projected, kept = b.split(3, local=True), b.split(3), b.split(4)
+    state, out = b.array(local=True), b.array()
+    inner = b.array(width=0) if biased else None
 
     def body() -> None:
         r, z = (kept[k].store(_sigmoid(product[k].load() + projected[k].load())) for k in (0, 1))
@@ -90,16 +80,15 @@ def gru(b: Rows, biased: bool, double: bool) -> None:
     b.each(body)
 
 
-def gru_backward(b: Rows, upstream: bool, double: bool) -> None:
+def gru_backward(b: Rows, upstream: bool) -> None:
     """The slopes of r, z and n with respect to the state's product, that of n with respect to the input's, and the direct
     gradient of the previous state.
 
     The gradient of the state is the direct part, `dstate`, plus the product of the slopes one step later.
     """
-    kind = _kind(b, double)
-    kept, slopes, inner = b.split(4, kind=kind), b.split(3, kind=kind), b.array(kind=kind)
-    before, dstate, through = b.array(kind=kind), b.array(kind=kind, local=True), b.array(kind=kind, local=True)
-    given = b.array(kind=kind) if upstream else None
+    kept, slopes, inner = b.split(4), b.split(3), b.array()
+    before, dstate, through = b.array(), b.array(local=True), b.array(local=True)
+    given = b.array() if upstream else None
 
     def body() -> None:
         dh = dstate.load() + through.load()
@@ -115,10 +104,9 @@ def gru_backward(b: Rows, upstream: bool, double: bool) -> None:
     b.each(body)
 
 
-def rnn(b: Rows, relu: bool, double: bool) -> None:
+def rnn(b: Rows, relu: bool) -> None:
     """The state from its product and the product of the input, which it overwrites."""
-    kind = _kind(b, double)
-    product, state = b.array(kind=kind, local=True), b.array(kind=kind)
+    product, state = b.array(local=True), b.array()
 
     def body() -> None:
         z = product.load() + state.load()
@@ -127,9 +115,8 @@ def rnn(b: Rows, relu: bool, double: bool) -> None:
     b.each(body)
 
 
-def rnn_backward(b: Rows, upstream: bool, double: bool) -> None:
+def rnn_backward(b: Rows, upstream: bool) -> None:
     """The slope times the gradient of the state."""
-    kind = _kind(b, double)
-    slope, dstate = b.array(kind=kind), b.array(kind=kind, local=True)
-    given = b.array(kind=kind) if upstream else None
+    slope, dstate = b.array(), b.array(local=True)
+    given = b.array() if upstream else None
     b.each(lambda: slope.store(slope.load() * (dstate.load() + given.load() if given else dstate.load())))

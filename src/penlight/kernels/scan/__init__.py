@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from ..compiler.loops import Doubles, Elements, Floats, Ints, compile_loops
 from ..copies import contiguous
 from ..index_width import wide_indices
+from ..numpy_calls import kept
 from ..numpy_warnings import hush, silent, unhush
 from ..rows import is_half, narrow, widen
 from ..waiting_threads import over
@@ -47,12 +47,10 @@ def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
         unhush(token)
 
 
+@kept(lambda n, behind: n, _LEAST_COMPILED)
 def _numbered(n: int, behind: int) -> np.ndarray:
     """The indices along a dimension that `behind` others follow, shaped to broadcast."""
     return np.arange(n).reshape((-1,) + (1,) * behind)
-
-
-_kept_numbered = lru_cache(64)(_numbered)
 
 
 def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
@@ -74,9 +72,7 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
         lengths[:-1] = records[1:]
         lengths -= records
         return values, records.repeat(lengths)
-    indices = reached * (_kept_numbered if x.shape[dim] <= _LEAST_COMPILED else _numbered)(
-        x.shape[dim], x.ndim - 1 - dim
-    )
+    indices = reached * _numbered(x.shape[dim], x.ndim - 1 - dim)
     np.maximum.accumulate(indices, dim, out=indices)
     return values, indices
 
@@ -89,7 +85,7 @@ def _extrema_in_blocks(x: np.ndarray, ufunc: np.ufunc) -> np.ndarray:
     best = ufunc.accumulate(ufunc.reduce(blocks, 1))  # up to the end of each block
     new = np.concatenate(([0], (best[1:] != best[:-1]).nonzero()[0] + 1))  # each NaN is new
     made = ufunc.accumulate(blocks[new], 1)
-    ufunc(made[1:], best[new[1:] - 1, None], made[1:])
+    ufunc(made[1:], best[new[1:] - 1, None], out=made[1:])
     filled = values[:whole].reshape(-1, width)
     filled[...] = best[:, None]
     filled[new] = made

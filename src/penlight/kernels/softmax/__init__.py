@@ -29,11 +29,9 @@ from ..strategy import Strategy, apply
 definitions = lazy_import(globals(), "definitions", ".kernels")
 native = lazy_import(globals(), "native", "..native")
 
-_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-_KINDS = {_FLOAT: "float32", _DOUBLE: "float64"}
 _MOST_COPIED = 1 << 13  # elements: for more, copies with the dimension moved to the end cost more than they save
 _LEAST_MATRIX = 1 << 12  # elements of a matrix that is reduced along columns: below, calls cost more than they save
-_LEAST_COLUMNS = 32  # of such a matrix: for fewer, NumPy's inner loops are as long
+_LEAST_COLUMNS = {4: 32, 8: 256}  # of such a matrix, by the size of an element: for fewer, NumPy is as fast
 _MOST_WHOLE = 1 << 10  # elements: for more, NumPy's sums and maxima along a dimension cost more than blocks
 
 # ----- Along a dimension --------------------------------------------------------------------------------------------------
@@ -49,9 +47,9 @@ def _along_rows(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
     size, shape, dtype = first.size, first.shape, first.dtype
     kernel = _kernels.get((name, dtype))
     if kernel is None:
-        if dtype not in _KINDS or not native.available():
+        if dtype not in native.FLOATS or not native.available():
             return None
-        kernel = _kernels[name, dtype] = native.kernel(getattr(definitions, name), kind=_KINDS[dtype])
+        kernel = _kernels[name, dtype] = native.kernel(getattr(definitions, name), double=dtype == native.FLOATS[1])
     if not size:
         return None
     out, columns = np.empty(shape, dtype), shape[-1]
@@ -110,7 +108,7 @@ def _whole(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
 
 def _suits_columns(name: str, dim: int, *arrays: np.ndarray) -> bool:
     _, n, inner = split_shape(arrays[0].shape, dim)
-    return n * inner >= _LEAST_MATRIX and inner >= _LEAST_COLUMNS and bool(native.suits(*arrays))
+    return n * inner >= _LEAST_MATRIX and bool(native.suits(*arrays)) and inner >= _LEAST_COLUMNS[arrays[0].itemsize]
 
 
 # fmt: off
@@ -131,12 +129,9 @@ def _along(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
 
 def _by_machine(name: str, *arrays: np.ndarray, **options: Any) -> bool:
     """Run a row kernel over the rows of the first array, if possible."""
-    rows = arrays[0]
-    if rows.dtype == _DOUBLE and native.available() and all([a.dtype == _DOUBLE for a in arrays]):
-        options = {**options, "kind": "float64"}
-    elif not native.suits(*arrays):
+    if not native.suits(*arrays):
         return False
-    native.over_rows(getattr(definitions, name), rows.shape, *arrays, **options)
+    native.over_rows(getattr(definitions, name), arrays[0].shape, *arrays, **options)
     return True
 
 
@@ -455,7 +450,7 @@ def _quiet(coefficients: np.ndarray, ignored: np.ndarray | None) -> np.ndarray:
     return coefficients
 
 
-# ----- Softmax and log-softmax down the columns of large float32 matrices, by native kernels --------------------------
+# ----- Softmax and log-softmax down the columns of large matrices, by native kernels ----------------------------------
 # Several passes, each row by row. See Note [Native kernels]. The NumPy versions are the functions whose names begin with `_numpy`.
 
 

@@ -9,53 +9,51 @@ from ..compiler.math import exp, exp_below, log
 from ..compiler.rows import Rows
 from ..compiler.values import Value, absolute, greater, larger, without
 
-_SINGLE = "float32"
 
-
-def softmax(b: Rows, kind: str = _SINGLE) -> None:
+def softmax(b: Rows) -> None:
     """out = e**(x - max) / sum."""
-    x, out = b.array(kind=kind), b.array(kind=kind)
+    x, out = b.array(), b.array()
     top = b.largest(x.load)
     total = b.total(lambda: out.store(exp_below(x.load() - top)))
     scale = 1.0 / total
     b.each(lambda: out.store(out.load() * scale), unroll=4)
 
 
-def softmax_backward(b: Rows, kind: str = _SINGLE) -> None:
+def softmax_backward(b: Rows) -> None:
     """out = y * (grad - sum(y * grad))."""
-    y, grad, out = b.array(kind=kind), b.array(kind=kind), b.array(kind=kind)
+    y, grad, out = b.array(), b.array(), b.array()
     along = b.total(lambda: y.load() * grad.load(), unroll=4)
     b.each(lambda: out.store(y.load() * (grad.load() - along)), unroll=4)
 
 
-def log_softmax(b: Rows, kind: str = _SINGLE) -> None:
+def log_softmax(b: Rows) -> None:
     """out = x - max - log(sum(e**(x - max)))."""
-    x, out = b.array(kind=kind), b.array(kind=kind)
+    x, out = b.array(), b.array()
     top = b.largest(x.load)
     shift = log(b.total(lambda: exp_below(x.load() - top)))
     b.each(lambda: out.store(x.load() - top - shift), unroll=4)
 
 
-def log_softmax_backward(b: Rows, kind: str = _SINGLE) -> None:
+def log_softmax_backward(b: Rows) -> None:
     """out = grad - e**y * sum(grad)."""
-    y, grad, out = b.array(kind=kind), b.array(kind=kind), b.array(kind=kind)
+    y, grad, out = b.array(), b.array(), b.array()
     total = b.total(grad.load, unroll=4)
     b.each(lambda: out.store(grad.load() - exp_below(y.load()) * total))
 
 
-def logsumexp(b: Rows, kind: str = _SINGLE) -> None:
+def logsumexp(b: Rows) -> None:
     """out = max + log(sum(e**(x - max))) of each row; an infinite maximum is replaced by 0."""
-    x, out = b.array(kind=kind), b.per_row()
+    x, out = b.array(), b.per_row()
     top = b.largest(x.load)
     infinite = greater(absolute(top), 1.7976931348623157e308 if b.double else 3.4028234663852886e38)
     top = without(infinite, top)
     out.put(log(b.total(lambda: exp(x.load() - top))) + top)
 
 
-def exponentials(b: Rows, keep: bool, kind: str = _SINGLE) -> None:
+def exponentials(b: Rows, keep: bool) -> None:
     """The maximum of each row and the sum of e**(x - max), and with `keep` these exponentials."""
-    x, tops, totals = b.array(kind=kind), b.per_row(), b.per_row()
-    out = b.array(kind=kind) if keep else None
+    x, tops, totals = b.array(), b.per_row(), b.per_row()
+    out = b.array() if keep else None
     top = b.largest(x.load)
     tops.put(top)
 
@@ -66,9 +64,9 @@ def exponentials(b: Rows, keep: bool, kind: str = _SINGLE) -> None:
     totals.put(b.total(power))
 
 
-def scaled(b: Rows, kind: str = _SINGLE) -> None:
+def scaled(b: Rows) -> None:
     """out = x * scale with a scale for each row."""
-    x, scale, out = b.array(kind=kind), b.per_row(), b.array(kind=kind)
+    x, scale, out = b.array(), b.per_row(), b.array()
     factor = scale.get()
     b.each(lambda: out.store(x.load() * factor), unroll=4)
 

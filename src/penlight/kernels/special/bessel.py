@@ -9,8 +9,9 @@ import math
 
 import numpy as np
 
+from ..fma import product_error
 from ..scalars import apply, elementwise
-from .common import Array, horner, over_arrays, piecewise, product_error, rational
+from .common import Array, horner, over_arrays, piecewise, rational
 
 _TWO_OVER_PI = 0.6366197723675814
 _SQRT_PI = 1.772453850905516

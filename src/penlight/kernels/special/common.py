@@ -26,8 +26,7 @@ import numpy as np
 from ..executable import compiles
 from ..lazy import lazy_import
 from ..numpy_warnings import hush, silent, unhush
-from ..parallel import parallel_for
-from ..rows import is_half as is_half
+from ..rows import each_block, is_half as is_half
 from . import MOST_ONE_BY_ONE
 
 elementwise = lazy_import(globals(), "elementwise", "..elementwise")
@@ -36,7 +35,6 @@ Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill
 Piece = tuple[Array, Callable[[Array], Array]]
 
 BLOCK_BYTES = 1 << 18
-_SPLIT = 134217729.0  # 2**27 + 1 splits a float64 into two halves of 26 bits
 
 
 def horner(coefficients: Sequence[float], x: Any) -> Any:
@@ -101,14 +99,6 @@ def corrected(result: Array, where: Array, x: Array, function: Callable[[Array],
     return result
 
 
-def share(run: Callable[[int, int], None], size: int, step: int) -> None:
-    """Call `run(low, high)` on ranges that cover `size` elements, in several threads if there are many blocks."""
-    if size < 4 * step:
-        run(0, size)
-    else:
-        parallel_for(run, size, step)
-
-
 def one_by_one(function: Callable[[float], float], x: Array, kernel: Kernel | None = None) -> Array | None:
     """Apply a C library function, or its machine code, to each of a few floats; None for more elements, other dtypes, or if it raises.
 
@@ -137,18 +127,9 @@ def unary(kernel: Kernel, x: Array, *, wide: bool = False, machine: bool = False
     source, target = x.reshape(-1), out.reshape(-1)
     wide = wide and dtype == np.float32
     step = BLOCK_BYTES // (8 if wide else dtype.itemsize)
-
-    def run(low: int, high: int) -> None:
-        for i in range(low, high, step):
-            block = slice(i, min(i + step, high))
-            _fill(kernel, source[block], target[block], wide)
-
     token = hush()
     try:
-        if source.size <= step:
-            _fill(kernel, source, target, wide)
-        else:
-            share(run, source.size, step)
+        each_block(lambda part: _fill(kernel, source[part], target[part], wide), source.size, 1, block=step)
     finally:
         unhush(token)
     return out
@@ -200,31 +181,6 @@ def rounded(x: Array, dtype: Any = np.float32) -> Array:
     """Float64 results cast to float32 or another dtype."""
     with silent():
         return x.astype(dtype)
-
-
-def two_product(a: Array, b: Array | float) -> tuple[Array, Array]:
-    """`a * b` and its rounding error, exactly (Dekker), for float64 arguments below 1e150."""
-    product = a * b
-    a_high = a * _SPLIT
-    a_high -= a_high - a
-    a_low = a - a_high
-    b_high = b * _SPLIT
-    b_high = b_high - (b_high - b)
-    b_low = b - b_high
-    error = a_high * b_high
-    error -= product
-    error += a_high * b_low
-    error += a_low * b_high
-    error += a_low * b_low
-    return product, error
-
-
-def product_error(a: float, b: float, product: float) -> float:
-    """The rounding error of a product of two scalars, as in `two_product`."""
-    a_high = a * _SPLIT - (a * _SPLIT - a)
-    b_high = b * _SPLIT - (b * _SPLIT - b)
-    a_low, b_low = a - a_high, b - b_high
-    return a_high * b_high - product + a_high * b_low + a_low * b_high + a_low * b_low
 
 
 def fraction(x: Array) -> Array:

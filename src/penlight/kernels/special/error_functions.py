@@ -6,11 +6,13 @@ See Note [How the special functions are evaluated] in special/common.py.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from ..fma import product_error
 from .common import (
-    BLOCK_BYTES,
     Array,
     as_it_is,
     chosen,
@@ -20,8 +22,6 @@ from .common import (
     over_arrays,
     piecewise,
     rational,
-    share,
-    two_product,
     unary,
 )
 
@@ -126,54 +126,33 @@ def erf(x: Array) -> Array:
     result = one_by_one(math.erf, x) if result is None else result
     if result is not None:
         return result
-    if x.dtype == np.float32:
-        out = np.empty(x.shape, np.float32)
-        source, target = x.reshape(-1), out.reshape(-1)
-        share(lambda low, high: _erf32(source[low:high], target[low:high]), source.size, BLOCK_BYTES // 4)
-        return out
     if is_half(x.dtype):
         return erf(x.astype(np.float32)).astype(x.dtype)
-    return unary(_erf64, x)
+    return unary(_erf32 if x.dtype == np.float32 else _erf64, x)
 
 
 def _erf_in_machine_code(x: Array, out: Array) -> None:
     out[...] = x.special("erf")  # type: ignore[attr-defined]  # see Note [Bodies as machine code]
 
 
-def _erf32(x: Array, out: Array) -> None:
-    size = min(x.size, BLOCK_BYTES // 4)
-    squares, work = np.empty(size, np.float32), np.empty(size, np.float32)
-    for i in range(0, x.size, size or 1):
-        y = out[i : i + size]
-        z, p = squares[: y.size], work[: y.size]
-        x[i : i + size].clip(-4.0, 4.0, out=y)
-        np.square(y, z)
-        np.add(z, _ERF32[0], p)
-        for c in _ERF32[1:]:
-            np.multiply(p, z, p)
-            np.add(p, c, p)
-        np.square(p, p)
-        np.multiply(y, p, y)
-        np.square(y, z)
-        np.add(z, _ERF32_ONE, z)
-        np.sqrt(z, z)
-        np.divide(y, z, y)
-
-
-def normal_cdf32(x: Array, out: Array) -> None:
-    """(1 + erf(x / sqrt(2))) / 2 of a float32 block, by the same formula with its constants scaled to x."""
-    x.clip(-_CDF32_END, _CDF32_END, out=out)
+def _erf32(x: Array, out: Array, end: float = 4.0, coefficients: Sequence[Any] = _ERF32, one: Any = _ERF32_ONE) -> None:
+    x.clip(-end, end, out=out)
     squares = np.square(out)
-    p = np.add(squares, _CDF32[0])
-    for c in _CDF32[1:]:
+    p = np.add(squares, coefficients[0])
+    for c in coefficients[1:]:
         np.multiply(p, squares, p)
         np.add(p, c, p)
     np.square(p, p)
     np.multiply(out, p, out)
     np.square(out, squares)
-    np.add(squares, _CDF32_ONE, squares)
+    np.add(squares, one, squares)
     np.sqrt(squares, squares)
     np.divide(out, squares, out)
+
+
+def normal_cdf32(x: Array, out: Array) -> None:
+    """(1 + erf(x / sqrt(2))) / 2 of a float32 block, by the same formula with its constants scaled to x."""
+    _erf32(x, out, _CDF32_END, _CDF32, _CDF32_ONE)
     np.add(out, _ONE32, out)
     np.multiply(out, _HALF32, out)
 
@@ -235,7 +214,8 @@ def exp_square(x: Array, scale: float) -> Array:
         exact -= high
         low = exact.astype(np.float32)
     else:
-        high, low = two_product(x, x)
+        high = x * x
+        low = product_error(x, x, high)
     high *= scale
     np.exp(high, high)
     low *= scale

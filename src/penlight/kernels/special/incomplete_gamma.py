@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
+from ..fma import product_error
 from ..scalars import apply, constant, elementwise
-from .common import Array, horner, product_error, rational
+from .common import Array, horner, rational
 from .error_functions import ERFCX, ERFCX_K
 from .gamma import LOG_GAMMA_P, LOG_GAMMA_Q, STIRLING_P, STIRLING_Q
 

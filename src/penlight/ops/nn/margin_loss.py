@@ -236,7 +236,7 @@ def _multilabel_array(input: Any, target: Any, reduction: int) -> Any:
 
 
 def _multilabel_rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any) -> Any:
-    slopes = compiled.multilabel_slopes(_plain(_rows(input)), _rows(_plain(target)))
+    slopes = compiled.multilabel_margin(_plain(_rows(input)), _rows(_plain(target)), True)
     if slopes is None:
         short, counts, labels, _ = _close_pairs(input, target)
         slopes = counts.sum(1).astype(short.dtype)
