@@ -93,17 +93,25 @@ def llvm_obstacle() -> str | None:
         return (
             f"it needs llvmlite {'.'.join(map(str, _LLVMLITE))} or newer, and this is {found}; pip install -U llvmlite"
         )
-    import mmap
-
-    try:
-        if hasattr(mmap, "PROT_EXEC"):  # LLVM ends the process where this is refused
-            mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
-    except OSError:
+    if not can_become_executable():
         return _REFUSED
     probe = np.empty(1, np.float32)
     if ctypes.c_void_p.from_address(id(probe) + DATA_OFFSET).value != probe.ctypes.data:
         return "this NumPy keeps the data of arrays at another offset; install NumPy from PyPI"
     return None
+
+
+def can_become_executable() -> bool:
+    """Whether the system lets memory that was written be run. LLVM asks for that, and ends the process where it is refused."""
+    import mmap
+
+    if not hasattr(mmap, "PROT_EXEC"):  # Windows
+        return True
+    page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    refused = protect(ctypes.addressof(ctypes.c_char.from_buffer(page)), mmap.PAGESIZE, _READ | _RUN)
+    return not refused
 
 
 def wrong_products() -> str | None:
