@@ -29,7 +29,7 @@ from .lazy import lazy_import
 asm = lazy_import(globals(), "asm", ".compiler.asm")
 
 _NEEDED = ("AVX2", "FMA3", "F16C")
-_REFUSED = "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create and mmap with PROT_EXEC"
+_REFUSED = "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create, and mmap and mprotect with PROT_EXEC"
 _LLVMLITE = (0, 45)  # the oldest version with the functions used here
 _ROOM = 1 << 25  # bytes of code that a process can have; unused pages take no memory
 _MEMFD_CREATE = 319  # the number of the system call
@@ -107,11 +107,14 @@ def can_become_executable() -> bool:
 
     if not hasattr(mmap, "PROT_EXEC"):  # Windows
         return True
-    page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        return False
     protect = ctypes.CDLL(None).mprotect
     protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    refused = protect(ctypes.addressof(ctypes.c_char.from_buffer(page)), mmap.PAGESIZE, _READ | _RUN)
-    return not refused
+    failed = protect(ctypes.addressof(ctypes.c_char.from_buffer(page)), mmap.PAGESIZE, _READ | _RUN)
+    return not failed
 
 
 def wrong_products() -> str | None:
