@@ -27,6 +27,7 @@ import numpy as np
 from .lazy import lazy_import
 
 asm = lazy_import(globals(), "asm", ".compiler.asm")
+llvm_engine = lazy_import(globals(), "llvm_engine", ".compiler.llvm_engine")
 
 _NEEDED = ("AVX2", "FMA3", "F16C")
 _REFUSED = "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create, and mmap and mprotect with PROT_EXEC"
@@ -95,6 +96,10 @@ def llvm_obstacle() -> str | None:
         )
     if not can_become_executable():
         return _REFUSED
+    try:
+        llvm_engine.engine()
+    except (ImportError, OSError, RuntimeError) as error:
+        return f"llvmlite cannot start LLVM here ({error}); pip install --force-reinstall llvmlite"
     probe = np.empty(1, np.float32)
     if ctypes.c_void_p.from_address(id(probe) + DATA_OFFSET).value != probe.ctypes.data:
         return "this NumPy keeps the data of arrays at another offset; install NumPy from PyPI"

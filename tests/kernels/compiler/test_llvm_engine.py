@@ -45,7 +45,7 @@ def anew(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     compiled: list[str] = []
     make = engine.compiled
     monkeypatch.setattr(engine, "compiled", lambda said: compiled.append(said) or make(said))
-    monkeypatch.setattr(llvm_engine, "_engine", lambda: engine)
+    monkeypatch.setattr(llvm_engine, "engine", lambda: engine)
     return compiled
 
 
@@ -204,4 +204,14 @@ def test_why_it_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     sys.modules["llvmlite"].__version__ = "0.39.1"
     assert "0.45 or newer, and this is 0.39.1" in str(executable.llvm_obstacle())
     sys.modules["llvmlite"].__version__ = "0.45.0"
+
+    def engine() -> None:
+        raise OSError("no libstdc++")
+
+    monkeypatch.setattr(llvm_engine, "engine", engine)
+    assert (
+        executable.llvm_obstacle()
+        == "llvmlite cannot start LLVM here (no libstdc++); pip install --force-reinstall llvmlite"
+    )
+    monkeypatch.setattr(llvm_engine, "engine", lambda: None)
     assert executable.llvm_obstacle() is None

@@ -98,14 +98,14 @@ class _Engine:
         return bytes(machine.emit_object(module))
 
 
-_engine = lru_cache(1)(_Engine)
+engine = lru_cache(1)(_Engine)
 
 
 def load(kernel: Kernel) -> Any:
     """A kernel as a function of integers (bounds, and arrays by their `id`), and then of float64."""
     floats = sum(op.type.is_float for op in kernel.arguments)
     types = [ctypes.c_void_p] * (len(kernel.parameters) - floats) + [ctypes.c_double] * floats
-    address = _engine().address(kernel)
+    address = engine().address(kernel)
     function = ctypes.CFUNCTYPE(None, *types)(address)
     function.address = address  # type: ignore[attr-defined]
     return function
