@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -137,3 +138,17 @@ def test_limits_of_containers(name, tmp_path):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     assert parallel.cpu_quota(str(tmp_path)) == expected
+
+
+@pytest.mark.parametrize("refused", [PermissionError, AttributeError])
+def test_the_system_does_not_tell_the_processors_of_a_process(refused, monkeypatch):
+    def affinity(process):
+        raise refused
+
+    monkeypatch.setattr(os, "sched_getaffinity", affinity, raising=False)
+    monkeypatch.setattr(parallel, "_limit", None)
+    assert 1 <= parallel.thread_limit() <= parallel.processors() == os.cpu_count()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        torch.utils.data.DataLoader([1], num_workers=1000)
+    assert f"is {os.cpu_count()} (`cpuset` is not taken into account), which" in str(told[0].message)

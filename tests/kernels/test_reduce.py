@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -271,3 +273,15 @@ def test_dimensions_of_one_element(name, shape, dim):
             result = getattr(given, name)(dim, keepdim=keepdim)
             assert torch.equal(result.flatten(), given.flatten())
             assert result.shape == np.sum(given.numpy(), dim, keepdims=keepdim).shape
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [5, 20_000])
+@pytest.mark.parametrize("name", ["amax", "amin", "cummax", "cummin"])
+def test_extrema_of_nan_do_not_warn(name, size):
+    pytest.importorskip("ml_dtypes")
+    for dtype in (torch.bfloat16, torch.float16, torch.float32, torch.float64):
+        x = torch.ones(1, size, dtype=dtype)
+        x[0, 2] = NAN
+        found = getattr(torch, name)(x, 1)
+        assert math.isnan(found.item() if name.startswith("a") else found.values[0, -1].item())

@@ -45,7 +45,11 @@ def test_repeated_operands(name, dtype):
             if name == "where":
                 operands = [(whole > 0, *o) for o in operands]
             found, wanted = [getattr(torch, name)(*o) for o in operands]
-            assert torch.equal(found, wanted)
+            assert found.stride() == wanted.stride()
+            if name == "hypot":  # contiguous operands have another way, whose last digits differ
+                torch.testing.assert_close(found, wanted)
+            else:
+                assert torch.equal(found, wanted)
 
 
 def test_quotients_of_nothing():

@@ -27,9 +27,10 @@ import numpy as np
 from .lazy import lazy_import
 
 asm = lazy_import(globals(), "asm", ".compiler.asm")
+llvm_engine = lazy_import(globals(), "llvm_engine", ".compiler.llvm_engine")
 
 _NEEDED = ("AVX2", "FMA3", "F16C")
-_REFUSED = "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create and mmap with PROT_EXEC"
+_REFUSED = "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create, and mmap and mprotect with PROT_EXEC"
 _LLVMLITE = (0, 45)  # the oldest version with the functions used here
 _ROOM = 1 << 25  # bytes of code that a process can have; unused pages take no memory
 _MEMFD_CREATE = 319  # the number of the system call
@@ -93,17 +94,32 @@ def llvm_obstacle() -> str | None:
         return (
             f"it needs llvmlite {'.'.join(map(str, _LLVMLITE))} or newer, and this is {found}; pip install -U llvmlite"
         )
-    import mmap
-
-    try:
-        if hasattr(mmap, "PROT_EXEC"):  # LLVM ends the process where this is refused
-            mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
-    except OSError:
+    if not can_become_executable():
         return _REFUSED
+    try:
+        llvm_engine.engine()
+    except (ImportError, OSError, RuntimeError) as error:
+        return f"llvmlite cannot start LLVM here ({error}); pip install --force-reinstall llvmlite"
     probe = np.empty(1, np.float32)
     if ctypes.c_void_p.from_address(id(probe) + DATA_OFFSET).value != probe.ctypes.data:
         return "this NumPy keeps the data of arrays at another offset; install NumPy from PyPI"
     return None
+
+
+def can_become_executable() -> bool:
+    """Whether the system lets memory that was written be run. LLVM asks for that, and ends the process where it is refused."""
+    import mmap
+
+    if not hasattr(mmap, "PROT_EXEC"):  # Windows
+        return True
+    try:
+        page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        return False
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    failed = protect(ctypes.addressof(ctypes.c_char.from_buffer(page)), mmap.PAGESIZE, _READ | _RUN)
+    return not failed
 
 
 def wrong_products() -> str | None:

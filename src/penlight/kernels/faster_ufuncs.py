@@ -32,6 +32,10 @@ _DOUBLE: np.dtype[Any] = np.dtype(np.float64)
 _MOST_QUOTIENT = float(1 << 24)
 _LOG_2 = math.log(2.0)
 _INTEGERS = {4: np.int32, 8: np.int64}
+_MOST_SQUARES = {
+    4: 1e37,
+    8: 1e300,
+}  # their sums, which are far from infinite and, if they are more than the reciprocal, from 0
 
 
 def _log1p(x: Array, out: Array) -> None:
@@ -148,6 +152,17 @@ def logaddexp2(x: Array, y: Array, out: Array) -> bool:
     return _logaddexp(x, y, out, _LOG_2)
 
 
+def hypot(x: Array, y: Array, out: Array) -> bool:
+    """sqrt(x**2 + y**2), where no square is out of range."""
+    np.multiply(x, x, out)
+    out += y * y
+    most = _MOST_SQUARES[x.itemsize]
+    if not (out.max() < most and out.min() > 1 / most):
+        return False
+    np.sqrt(out, out)
+    return True
+
+
 def _quotient(rounding: Any, x: Array, y: Array) -> Array | None:
     """The quotients in float64, rounded to integers; None if one may be inexact or is undefined."""
     quotient: Array = np.divide(x, y, dtype=np.float64)
@@ -207,9 +222,9 @@ def nextafter(x: Array, y: Array, out: Array) -> bool:
 FASTER: dict[Any, Callable[..., bool]] = {
     np.log1p: log1p, np.expm1: expm1, np.cosh: cosh, np.sinh: sinh, np.tan: tan, np.arctanh: arctanh, np.arcsinh: arcsinh,
     np.logaddexp: logaddexp, np.logaddexp2: logaddexp2, np.remainder: remainder, np.fmod: fmod, np.floor_divide: floor_divide,
-    np.nextafter: nextafter,
+    np.nextafter: nextafter, np.hypot: hypot,
 }  # fmt: skip
-ALSO_DOUBLE = {np.logaddexp, np.logaddexp2, np.nextafter}
+ALSO_DOUBLE = {np.logaddexp, np.logaddexp2, np.nextafter, np.hypot}
 _BY_AVX512 = frozenset((np.log1p, np.expm1, np.cosh, np.sinh, np.tan, np.arctanh, np.arcsinh))
 # With AVX-512 NumPy vectorises these itself, and takes a fifth of the time.
 AS_THEY_ARE = _BY_AVX512 if _features.get("AVX512_SKX") else frozenset()

@@ -166,11 +166,19 @@ def thread_limit() -> int:
     global _limit
     if _limit is None:
         blas = _switch()
-        found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        found = processors()
         if isinstance(blas, tuple):
             found = max(1, min(found, _before if _alone else blas[0]()))
         _limit = min(found, cpu_quota() or found)
     return _limit
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):  # macOS and Windows have no such function, and a sandbox may refuse it
+        return os.cpu_count() or 1
 
 
 def cpu_quota(root: str = "/") -> int | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -17,6 +19,7 @@ from penlight.kernels import executable, parallel, waiting_threads
 from penlight.kernels.compiler import llvm_engine, load, python
 from penlight.kernels.compiler.ir import F64
 from penlight.kernels.compiler.loops import Floats
+from tests.faults.common import can_refuse_written_memory
 
 needs_llvm = pytest.mark.skipif(executable.llvm_obstacle() is not None, reason="llvmlite is not installed")
 
@@ -42,7 +45,7 @@ def anew(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     compiled: list[str] = []
     make = engine.compiled
     monkeypatch.setattr(engine, "compiled", lambda said: compiled.append(said) or make(said))
-    monkeypatch.setattr(llvm_engine, "_engine", lambda: engine)
+    monkeypatch.setattr(llvm_engine, "engine", lambda: engine)
     return compiled
 
 
@@ -84,8 +87,27 @@ def test_a_damaged_file_is_replaced(damage: str, folder: Any, monkeypatch: pytes
         )
     compiled = anew(monkeypatch)
     assert run() == [0.0, 2.0, 4.0, 6.0, 8.0] and len(compiled) == 1
+    assert list(folder().iterdir()) == [file]
     if damage != "a directory":
         assert file.read_bytes() == content
+
+
+@needs_llvm
+def test_a_full_disk_keeps_nothing(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, content: bytes) -> int:
+        self.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    anew(monkeypatch)
+    assert run() == [0.0, 2.0, 4.0, 6.0, 8.0] and not list(folder().iterdir())
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="variables of other systems")
+def test_a_relative_cache_directory_is_ignored(folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "here")
+    assert folder() == tmp_path / ".cache" / "penlight" / "machine_code" and not Path("here").exists()
 
 
 @needs_llvm
@@ -134,6 +156,37 @@ def test_threads_share_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         waiting_threads.over(function, x.size, 1000, x[:3], x.shape)
 
 
+REFUSED = """
+import pytest
+from tests.faults.common import *
+from penlight.kernels import executable
+if later:
+    assert torch.randn(5000).erf().isfinite().all()
+refuse_written_memory()
+if later:
+    with pytest.raises(RuntimeError, match="began to refuse executable memory while this program ran; PENLIGHT_NATIVE=0 does"):
+        ops()
+else:
+    ops()
+    assert executable.backend() is None and "the system refuses executable memory" in executable.llvm_obstacle()
+print("ok")
+"""
+
+
+@needs_llvm
+@pytest.mark.parametrize("later", [False, True])
+def test_written_memory_may_not_be_run(later: bool) -> None:
+    """LLVM itself ends the process then."""
+    if not can_refuse_written_memory():
+        pytest.skip("this Linux has no MemoryDenyWriteExecute")
+    root = Path(__file__).resolve().parents[3]
+    paths = os.pathsep.join([str(root / "src"), str(root), *sys.path])
+    result = subprocess.run(
+        [sys.executable, "-c", f"later = {later}{REFUSED}"], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths, "PENLIGHT_NATIVE": "llvm"}
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (0, "ok\n"), result.stderr[-2000:]
+
+
 @needs_llvm
 @pytest.mark.parametrize(("setting", "chosen"), [("llvm", "llvm"), ("0", None)])
 def test_a_setting_chooses_it(setting: str, chosen: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,4 +204,14 @@ def test_why_it_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     sys.modules["llvmlite"].__version__ = "0.39.1"
     assert "0.45 or newer, and this is 0.39.1" in str(executable.llvm_obstacle())
     sys.modules["llvmlite"].__version__ = "0.45.0"
+
+    def engine() -> None:
+        raise OSError("no libstdc++")
+
+    monkeypatch.setattr(llvm_engine, "engine", engine)
+    assert (
+        executable.llvm_obstacle()
+        == "llvmlite cannot start LLVM here (no libstdc++); pip install --force-reinstall llvmlite"
+    )
+    monkeypatch.setattr(llvm_engine, "engine", lambda: None)
     assert executable.llvm_obstacle() is None

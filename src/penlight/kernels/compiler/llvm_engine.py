@@ -16,8 +16,8 @@ import hashlib
 import os
 import re
 import sys
-import tempfile
 import threading
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,10 @@ class _Engine:
         digest = hashlib.sha256(f"{self.about}\n{said}".encode()).hexdigest()
         with self.lock:
             if digest not in self.addresses:
+                if not executable.can_become_executable():
+                    raise RuntimeError(
+                        "the system began to refuse executable memory while this program ran; PENLIGHT_NATIVE=0 does without"
+                    )
                 code = kept(digest)
                 if code is None:
                     code = self.compiled(said.replace("@kernel(", f"@kernel_{digest}("))
@@ -94,14 +98,14 @@ class _Engine:
         return bytes(machine.emit_object(module))
 
 
-_engine = lru_cache(1)(_Engine)
+engine = lru_cache(1)(_Engine)
 
 
 def load(kernel: Kernel) -> Any:
     """A kernel as a function of integers (bounds, and arrays by their `id`), and then of float64."""
     floats = sum(op.type.is_float for op in kernel.arguments)
     types = [ctypes.c_void_p] * (len(kernel.parameters) - floats) + [ctypes.c_double] * floats
-    address = _engine().address(kernel)
+    address = engine().address(kernel)
     function = ctypes.CFUNCTYPE(None, *types)(address)
     function.address = address  # type: ignore[attr-defined]
     return function
@@ -119,7 +123,8 @@ def directory() -> Path | None:
         elif sys.platform == "darwin":
             base = Path.home() / "Library" / "Caches"
         else:
-            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+            base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+            base = base if base.is_absolute() else Path.home() / ".cache"  # as the specification of this variable says
         found = base / "penlight" / "machine_code"
         found.mkdir(mode=0o700, parents=True, exist_ok=True)
         about = found.stat()
@@ -146,9 +151,10 @@ def keep(name: str, code: bytes) -> None:
     folder = directory()
     if folder is None:
         return
+    part = folder / f"{name}.{os.getpid()}"
     try:
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-            file.write(hashlib.sha256(code).digest() + code)
-        os.replace(file.name, folder / name)
+        part.write_bytes(hashlib.sha256(code).digest() + code)
+        part.replace(folder / name)
     except OSError:
-        pass
+        with suppress(OSError):
+            part.unlink(missing_ok=True)

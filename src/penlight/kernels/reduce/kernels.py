@@ -119,7 +119,7 @@ def _extreme_rows(
 
 def _columns(
     begin: int, end: int, x: Elements, out: Results, outer: int, rows: int, columns: int, outer_stride: int, stride: int, units: int, size: int,
-    *, start: Any, term: Any, combine: Any, split: bool,
+    *, start: Any, term: Any, combine: Any, careful: Any, nans: bool, split: bool,
 ) -> None:  # fmt: skip
     """The range is over `outer` matrices; with `split`, over the units of each, which have `size` rows."""
     for unit in range(begin, end):
@@ -129,15 +129,19 @@ def _columns(
         for row in range(first, last - 7, 8):
             at = matrix + row * stride
             for c in range(columns):
-                a = combine(term(x[at + c]), term(x[at + stride + c]))
-                b = combine(term(x[at + 2 * stride + c]), term(x[at + 3 * stride + c]))
-                a = combine(a, b)
-                b = combine(term(x[at + 4 * stride + c]), term(x[at + 5 * stride + c]))
-                b = combine(b, combine(term(x[at + 6 * stride + c]), term(x[at + 7 * stride + c])))
-                out[unit * columns + c] = combine(out[unit * columns + c], combine(a, b))
+                t0, t1 = term(x[at + c]), term(x[at + stride + c])
+                t2, t3 = term(x[at + 2 * stride + c]), term(x[at + 3 * stride + c])
+                t4, t5 = term(x[at + 4 * stride + c]), term(x[at + 5 * stride + c])
+                t6, t7 = term(x[at + 6 * stride + c]), term(x[at + 7 * stride + c])
+                total = combine(combine(combine(t0, t1), combine(t2, t3)), combine(combine(t4, t5), combine(t6, t7)))
+                if nans and (
+                    t0 != t0 or t1 != t1 or t2 != t2 or t3 != t3 or t4 != t4 or t5 != t5 or t6 != t6 or t7 != t7
+                ):
+                    total = math.nan
+                out[unit * columns + c] = careful(out[unit * columns + c], total)
         for row in range(first + max(0, last - first) // 8 * 8, last):
             for c in range(columns):
-                out[unit * columns + c] = combine(out[unit * columns + c], term(x[matrix + row * stride + c]))
+                out[unit * columns + c] = careful(out[unit * columns + c], term(x[matrix + row * stride + c]))
 
 
 def result_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -151,8 +155,8 @@ def definition(how: str, of: str, along_rows: bool, whole: bool) -> tuple[Any, d
     """The loops of a reduction, and its compile-time arguments. `how` is a key of _WAYS, `of` of _TERMS; integers have only sums."""
     start, plain, careful = _WAYS[how]
     loops = _columns if not along_rows else _rows if plain is careful else _extreme_rows
-    combine = plain if along_rows else careful
-    return loops, {"start": 0 if whole else start, "term": _TERMS[of], "combine": combine}
+    known = {"start": 0 if whole else start, "term": _TERMS[of], "combine": plain}
+    return loops, known if along_rows else {**known, "careful": careful, "nans": plain is not careful}
 
 
 @lru_cache(None)

@@ -62,7 +62,10 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
         found = _compiled_extrema(x, dim, ufunc is np.maximum)
         if found is not None:
             return found
-    values = _extrema_in_blocks(x, ufunc) if x.ndim == 1 and x.size >= _LEAST_IN_BLOCKS else ufunc.accumulate(x, dim)
+    with silent():  # some comparisons of NaNs set a flag
+        values = (
+            _extrema_in_blocks(x, ufunc) if x.ndim == 1 and x.size >= _LEAST_IN_BLOCKS else ufunc.accumulate(x, dim)
+        )
     reached = values == x
     if x.dtype.kind == "f" or is_half(x.dtype):
         reached |= np.isnan(x)

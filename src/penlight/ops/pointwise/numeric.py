@@ -34,7 +34,7 @@ _faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufu
 # ----- Two numbers --------------------------------------------------------------------------------------------------
 
 
-@pointwise(one_pass(without_numpy_warnings(np.hypot)),
+@pointwise(one_pass(lambda input, other: _faster_ufuncs.run(np.hypot, input, other)),
            input=lambda grad, input, result: grad * input / result,
            other=lambda grad, other, result: grad * other / result)  # fmt: skip
 @traits(refuses={"biuc": "hypot_cpu"})

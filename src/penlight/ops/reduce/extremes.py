@@ -10,6 +10,7 @@ from ...kernels.copies.convert import cast
 from ...kernels.index import gather_scatter
 from ...kernels.index_width import wide_indices
 from ...kernels.numpy_calls import expand_dims, put_along, take_along
+from ...kernels.numpy_warnings import silent
 from ...kernels.reduce.compiled import reduce_compiled
 from ...kernels.reduce.strategies import LEAST_REDUCED
 from ...return_types import named_result as named_result
@@ -49,6 +50,9 @@ def _extreme(input: Any, ufunc: Any, dim: tuple[int, ...] | None, keepdim: bool)
             return result.astype(input.dtype, copy=False)
         if input.dtype.itemsize == 2:  # NumPy compares them slowly
             return ufunc.reduce(cast(input, _FLOAT), axis=dim, keepdims=keepdim).astype(input.dtype)
+    if input.dtype.kind == "V":
+        with silent():  # comparing NaNs of bfloat16 sets a flag
+            return ufunc.reduce(input, axis=dim, keepdims=keepdim)
     return ufunc.reduce(input, axis=dim, keepdims=keepdim)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import penlight
@@ -199,13 +200,13 @@ class DataLoader(Generic[_T_co]):
         """
         if not self.num_workers:
             return
-        knows_affinity = hasattr(os, "sched_getaffinity")
-        cpus = len(os.sched_getaffinity(0)) if knows_affinity else os.cpu_count()
+        cpus, caveat = os.cpu_count(), " (`cpuset` is not taken into account)"
+        with suppress(AttributeError, OSError):  # macOS and Windows have no such function, and a sandbox may refuse it
+            cpus, caveat = len(os.sched_getaffinity(0)), ""
         if cpus is not None and self.num_workers <= cpus:
             return
         advice = "DataLoader is not able to compute a suggested max number of worker in current system."
         if cpus is not None:
-            caveat = "" if knows_affinity else " (`cpuset` is not taken into account)"
             advice = (
                 f"Our suggested max number of worker in current system is {cpus}{caveat}, which is smaller "
                 "than what this DataLoader is going to create."
