@@ -708,6 +708,7 @@ title: what stands at the top
 total_length: the length to pad to; None is that of the longest
 train: whether dropout acts, as it does in training
 types.Drawing: the classes of modules, by their paths
+interrupted: the paths of modules that are not folded
 unreached: the names of what is not in the graph
 unsafe: do not check that dtype and shape stay the same
 use_reentrant: True runs an inner backward pass, as PyTorch's older form; False, which is advised, records the repetition by hooks
