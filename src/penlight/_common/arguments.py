@@ -6,6 +6,7 @@ argument name, or `function.name` if the meaning differs there, and its meaning.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from types import FunctionType
@@ -955,6 +956,9 @@ w_ih: the weight of the input, (gates * hidden_size, input_size)
 _meanings: dict[str, str] = {}
 _explained: set[type] = set()  # classes with completed methods
 _OURS = ("penlight", "torch")
+_PLAIN = ("input", "other")  # whose words in the table fit everywhere
+_NOT_PASSED = ("self", "cls")
+_words = re.compile(r"\w+").findall
 
 
 def meaning(function: str, argument: str) -> str | None:
@@ -999,7 +1003,7 @@ def explained(
     function: Any, name: str, out: bool = False, in_place: str | None = None, elementwise: bool = False
 ) -> str | None:
     """The docstring of a function or class, completed by what it does not explain itself: arguments (`out=` if `out`) and return value.
-    `in_place` is the docstring of an in-place form.
+    `in_place` is the docstring of an in-place form. Arguments that the sentences explain are listed as "see above".
 
     >>> def is_small(input, keepdim=False) -> bool:
     ...     "Whether it is small."
@@ -1022,13 +1026,16 @@ def explained(
     margin = "    " if "\n    >>>" in doc or "\n        " not in doc else "        "
     sections = []
     if "Args:" not in doc:
-        lines = []
+        listed: dict[str, str] = {}
         for n in (*names, "out") if out else names:
             words = meaning(name, n)
-            if words and f"`{n}`" not in doc:
-                lines.append(f"{margin}    {n}: {words}")
-        if lines:
-            sections.append(("Args:", lines))
+            said = f"`{n}`" in doc or (words is None and n in doc and n not in _NOT_PASSED and n in _words(doc))
+            if said and (n not in _PLAIN or words is None):
+                listed[n] = "see above"
+            elif words:
+                listed[n] = words
+        if {*listed.values()} - {"see above"}:
+            sections.append(("Args:", [f"{margin}    {n}: {words}" for n, words in listed.items()]))
     if is_class:
         words = shape(name) if ".nn." in function.__module__ else None
         if words:
