@@ -192,7 +192,8 @@ def test_exit_codes_and_messages(tmp_path):
     lines = vision[2].splitlines()
     assert len([line for line in lines if line.startswith("  File")]) == 1
     assert lines[-1].startswith(
-        "ModuleNotFoundError: No module named 'torchvision'. Penlight stands in for torch alone"
+        "ModuleNotFoundError: No module named 'torchvision'. Penlight stands in for torch alone, and torchvision is built on PyTorch's C++ library. "
+        "What it has in Python runs here: pip install --no-deps torchvision pillow"
     )
 
 

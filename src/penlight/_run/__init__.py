@@ -58,7 +58,7 @@ _BESIDE = {"functorch": "penlight._functorch_package"}
 # Packages that are built on PyTorch's C++ and cannot work with Penlight. Of the first two much is in Python: where they are installed
 # they are loaded, and what they have in C++ raises an error of theirs.
 _PARTLY = {
-    "torchvision": "Read images with Pillow or NumPy, and write transforms as functions on tensors",
+    "torchvision": "What it has in Python runs here: pip install --no-deps torchvision pillow",
     "torchaudio": "Read sound with scipy.io.wavfile or soundfile",
 }
 _NATIVE = {
@@ -100,7 +100,7 @@ class TorchFinder(MetaPathFinder):
         if top in _NATIVE and not below:
             if top in _PARTLY and PathFinder.find_spec(name, path) is not None:
                 return None
-            hint = f"Penlight stands in for torch alone, and {name} needs PyTorch's C++ library. {_NATIVE[top]}"
+            hint = f"Penlight stands in for torch alone, and {name} is built on PyTorch's C++ library. {_NATIVE[top]}"
             return _missing(name, hint)
         if top != "torch":
             return None
