@@ -198,6 +198,10 @@ def test_completion_shows_what_is_imported_when_first_used() -> None:
     program = f"import sys, penlight; print(set({names.split()}) - set(dir(penlight)), 'penlight.nn' in sys.modules)"
     seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert seen == "set() False\n"
+    names = "data checkpoint benchmark tensorboard dlpack"
+    program = f"import sys, penlight; print(set({names.split()}) - set(dir(penlight.utils)), 'penlight.utils.data' in sys.modules)"
+    seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert seen == "set() False\n"
 
 
 @pytest.mark.parametrize(
