@@ -108,6 +108,23 @@ def test_arguments_are_explained() -> None:
     assert sorted(lacking) == []
 
 
+def test_lists_of_arguments_are_complete() -> None:
+    lacking = []
+    for name, value in EVERYTHING.items():
+        if is_called(name, value) and "Args:" in (words := inspect.getdoc(value) or ""):
+            listed = re.sub(r",\n +", ", ", words.partition("Args:")[2])
+            listed = {
+                n for names in re.findall(r"^ {4}([\w, ]+):", listed, flags=re.MULTILINE) for n in names.split(", ")
+            }
+            named = [
+                p.name
+                for p in inspect.signature(value).parameters.values()
+                if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+            ]
+            lacking += [f"{name}.{n}" for n in named if n[0] != "_" and n not in ("self", "cls") and n not in listed]
+    assert sorted(lacking) == []
+
+
 def test_what_is_returned_is_said() -> None:
     """Of functions and methods; a module says which shapes it takes and gives."""
     lacking = []
@@ -187,6 +204,10 @@ def test_help_of_a_method_reads_well() -> None:
 def test_completion_shows_what_is_imported_when_first_used() -> None:
     names = "nn optim utils linalg func fft special save load inspect vmap compile cuda distributions FloatTensor float"
     program = f"import sys, penlight; print(set({names.split()}) - set(dir(penlight)), 'penlight.nn' in sys.modules)"
+    seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert seen == "set() False\n"
+    names = "data checkpoint benchmark tensorboard dlpack"
+    program = f"import sys, penlight; print(set({names.split()}) - set(dir(penlight.utils)), 'penlight.utils.data' in sys.modules)"
     seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert seen == "set() False\n"
 

@@ -23,7 +23,8 @@ def test_without_scipy_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    "method", ["L-BFGS-B", "BFGS", "CG", "Newton-CG", "trust-ncg", "trust-krylov", "trust-constr", "SLSQP"]
+    "method",
+    ["L-BFGS-B", "BFGS", "CG", "Newton-CG", "trust-ncg", "trust-krylov", "trust-constr", "trust-exact", "SLSQP"],
 )
 def test_methods_with_gradients_and_hessians(method: str) -> None:
     pytest.importorskip("scipy")
@@ -48,6 +49,14 @@ def test_bounds() -> None:
     square = lambda x: ((x - 5) ** 2).sum()
     found = optimize.minimize(square, torch.zeros(2, dtype=F64), bounds=(None, torch.tensor([1.0, 9.0])))
     assert torch.allclose(found.x, torch.tensor([1.0, 5.0], dtype=F64))
+    pairs = [(-2.0, 0.5), (-2.0, 2.0)]  # of SciPy, which for two elements look like low and high
+    for unfit in (pairs, tuple(pairs), [*pairs, (0.0, 1.0)], (), 3.0):
+        with pytest.raises(
+            TypeError, match=r"bounds are \(low, high\), .*tuple\(map\(torch.tensor, zip\(\*pairs\)\)\)"
+        ):
+            optimize.minimize(square, torch.zeros(2), bounds=unfit)
+    found = optimize.minimize(square, torch.zeros(2), bounds=tuple(map(torch.tensor, zip(*pairs))))
+    assert torch.allclose(found.x, torch.tensor([0.5, 2.0]))
 
 
 def test_a_model_is_changed_in_place_and_keeps_its_best_when_it_is_interrupted(
@@ -88,5 +97,7 @@ def test_a_callback_ends_the_search_and_mistakes_are_refused() -> None:
     assert found.nit <= 2
     with pytest.raises(TypeError, match="must return a tensor with one element"):
         optimize.minimize(lambda x: x, torch.zeros(2))
+    with pytest.raises(TypeError, match="takes no constraints"):
+        optimize.minimize(rosenbrock, torch.zeros(2), "SLSQP", constraints=[])
     with pytest.raises(TypeError, match="takes a tensor of floats, a sequence of them or a module, not Tensor"):
         optimize.minimize(rosenbrock, torch.zeros(2, dtype=torch.int64))

@@ -191,7 +191,10 @@ def test_exit_codes_and_messages(tmp_path):
     assert not any("penlight/_run" in line or "runpy" in line or "__main__.py" in line for line in lines)
     lines = vision[2].splitlines()
     assert len([line for line in lines if line.startswith("  File")]) == 1
-    assert lines[-1].startswith("ModuleNotFoundError: No module named 'torchvision'. Penlight replaces only torch")
+    assert lines[-1].startswith(
+        "ModuleNotFoundError: No module named 'torchvision'. Penlight replaces only torch, and torchvision needs PyTorch's C++ library. "
+        "Its Python part runs here: pip install --no-deps torchvision pillow"
+    )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

@@ -31,7 +31,7 @@
     if (asked.length < 2) return;
     const hits = PENLIGHT_NAMES.filter(([name]) => name.toLowerCase().includes(asked));
     hits.sort((a, b) => rank(a[0], asked) - rank(b[0], asked) || a[0].length - b[0].length);
-    count.textContent = hits.length ? `${hits.length} of the ${PENLIGHT_NAMES.length} names match${hits.length > 30 ? "; the first 30:" : ""}` : "PyTorch 2.13.0 has no such public name in these namespaces.";
+    count.textContent = hits.length ? `${hits.length} of the ${PENLIGHT_NAMES.length} names match${hits.length > 30 ? "; the first 30:" : ""}` : "No name matches. Only the namespaces named below were compared; torch.cuda, torch.jit, torch.onnx and others were not.";
     found.append(...hits.slice(0, 30).map(item));
   }
 

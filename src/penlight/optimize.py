@@ -21,7 +21,8 @@ from .tensor import Tensor, wrap
 
 __all__ = ["minimize"]
 
-_WITH_HESSIAN = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
+_WITH_HESSIAN_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
+_WITH_HESSIAN = {"dogleg", "trust-exact"}
 _WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
 
 
@@ -35,7 +36,7 @@ def minimize(
         fun: a function that returns the value to minimise, a scalar. It is called with `x` if that is a tensor, with the tensors of `x` if that
             is a sequence, and without arguments if `x` is a module.
         x: the starting point: a tensor, a sequence of tensors, or a module, whose trainable parameters are changed in place.
-        method: one of SciPy's. Newton-CG, trust-ncg, trust-krylov and trust-constr use Hessian-vector products.
+        method: one of SciPy's. Newton-CG, trust-ncg, trust-krylov and trust-constr use products with the Hessian, dogleg and trust-exact the Hessian.
         bounds: the lower and the upper bound: numbers, or tensors that broadcast to `x`; None for no bound.
         callback: a function that is called after each step with the current `x`; if it returns True, the search ends.
         progress: whether to print the number of the step and the value, on one line of stderr.
@@ -54,15 +55,20 @@ def minimize(
         from scipy.optimize import minimize as scipy_minimize
     except ImportError:
         raise ImportError("penlight.optimize needs SciPy: pip install 'penlight[scipy]'") from None
+    for name in ("args", "constraints", "hess", "hessp", "jac"):
+        if name in options:
+            raise TypeError(f"minimize() takes no {name}: write it into `fun`; derivatives come from autograd")
     problem = _Problem(fun, x)
     kind = method.lower()
     given: dict[str, Any] = {"tol": options.pop("tol", None), "options": options or None}
     if kind not in _WITHOUT_GRADIENT:
         given["jac"] = True
-    if kind in _WITH_HESSIAN:
+    if kind in _WITH_HESSIAN_PRODUCTS:
         given["hessp"] = problem.hessian_product
+    if kind in _WITH_HESSIAN:
+        given["hess"] = problem.hessian
     if bounds is not None:
-        given["bounds"] = problem.bounds(*bounds)
+        given["bounds"] = problem.bounds(bounds)
     steps = 0
 
     def after_step(*_: Any) -> bool:
@@ -158,14 +164,23 @@ class _Problem:
                 return np.zeros_like(vector)
             return self._flat(penlight.autograd.grad(along, self.tensors, allow_unused=True))
 
+    def hessian(self, vector: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The Hessian at a point."""
+        return np.stack([self.hessian_product(vector, direction) for direction in np.eye(len(vector))])
+
     def _flat(self, grads: Sequence[Tensor | None]) -> np.ndarray[Any, Any]:
         parts = [np.zeros(t.numel()) if g is None else g._array.reshape(-1) for t, g in zip(self.tensors, grads)]
         return np.concatenate(parts).astype(np.float64)
 
-    def bounds(self, low: Any, high: Any) -> list[tuple[float | None, float | None]]:
+    def bounds(self, given: Any) -> list[tuple[float | None, float | None]]:
         """The lower and the upper bound of each element of the vector."""
+        if not isinstance(given, (tuple, list)) or len(given) != 2 or any(isinstance(s, (tuple, list)) for s in given):
+            raise TypeError(
+                "minimize(): bounds are (low, high), each a number, a tensor, an array or None, not one pair for each element, as for "
+                "SciPy. From such pairs: bounds=tuple(map(torch.tensor, zip(*pairs)))"
+            )
         sides = []
-        for side in (low, high):
+        for side in given:
             each = [
                 np.broadcast_to(np.asarray(np.nan if side is None else side, np.float64), t.shape) for t in self.tensors
             ]

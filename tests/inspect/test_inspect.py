@@ -510,6 +510,39 @@ def test_folding():
         drawing.fold(0)
 
 
+class Interleaved(torch.nn.Module):
+    """Two lists that take turns, as convolutions and norms do; the third list runs in one go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers, self.norms, self.last = (
+            torch.nn.ModuleList(kind(4) if kind is torch.nn.LayerNorm else kind(4, 4) for _ in range(2))
+            for kind in (torch.nn.Linear, torch.nn.LayerNorm, torch.nn.Linear)
+        )
+
+    def forward(self, x):
+        for layer, norm in zip(self.layers, self.norms):
+            x = torch.relu(norm(layer(x)))
+        for layer in self.last:
+            x = layer(x)
+        return x
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_modules_that_take_turns_are_not_folded_to_a_cycle(recorded):
+    model = Interleaved()
+    with record(model) as calls:
+        result = model(torch.ones(2, 4))
+    folded = draw(result, params=model, saved=False, calls=calls if recorded else None).fold()
+    boxes = [box.title for box in folded.boxes]
+    assert sorted(title for title in boxes if "Relu" not in title) == [
+        "last", "layers.0", "layers.1", "norms.0", "norms.1", "result",
+    ]  # fmt: skip
+    after = {(boxes[link.source], boxes[link.target]) for link in folded.links}
+    assert after >= {("last", "ReluBackward0"), ("norms.1", "layers.1"), ("norms.0", "layers.0")}
+    assert not any((target, source) in after for source, target in after if "Relu" not in source + target)
+
+
 def test_folding_keeps_shallow_modules_whole():
     model = torch.nn.Sequential(Block(), torch.nn.Linear(4, 1))
     drawing = draw(model(torch.ones(2, 4)).sum(), params=model)

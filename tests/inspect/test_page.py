@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -200,10 +200,24 @@ def test_names_are_shown_as_they_are(browser: Browser, tmp_path: Path) -> None:
     assert browser.errors == []
 
 
+def taking_turns() -> Drawing:
+    """`layers` and `norms` are not folded: see Note [Whose node is it] in inspect/modules.py."""
+    layers, norms = (
+        nn.ModuleList(make() for _ in range(2)) for make in (lambda: nn.Linear(4, 4), lambda: nn.LayerNorm(4))
+    )
+    x = torch.ones(2, 4)
+    for layer, norm in zip(layers, norms):
+        x = norm(layer(x))
+    return draw(x, params=nn.ModuleDict({"layers": layers, "norms": norms}))
+
+
+@pytest.mark.parametrize("drawn", [lambda: encoder(3), taking_turns], ids=["encoder", "taking_turns"])
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
-def test_the_page_lays_out_as_the_picture_does(browser: Browser, tmp_path: Path, depth: int) -> None:
+def test_the_page_lays_out_as_the_picture_does(
+    browser: Browser, tmp_path: Path, depth: int, drawn: Callable[[], Drawing]
+) -> None:
     """See Note [Laid out twice] in inspect/layout.py."""
-    drawing = encoder(3)
+    drawing = drawn()
     show(browser, drawing, tmp_path)
     browser.ask(f"foldTo({depth})")
     expected = drawing.fold(depth) if depth else drawing

@@ -42,6 +42,44 @@ def test_the_write_that_spoilt_a_gradient() -> None:
     assert "It was written to here" in text and "y.add_(1)  # the culprit" in text
 
 
+def test_both_lines_of_a_custom_function() -> None:
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad
+
+    def program() -> None:
+        x = torch.ones(3, requires_grad=True) * 1
+        y = Square.apply(x)  # saves its input
+        x.add_(1)  # the culprit
+        y.sum().backward()
+
+    text = notes(program)
+    assert "It was saved here, for SquareBackward:" in text and "y = Square.apply(x)  # saves its input" in text
+    assert "It was written to here, by add_():" in text and "x.add_(1)  # the culprit" in text
+
+
+def test_a_second_backward_pass_names_the_line_of_the_graph_that_is_used_again() -> None:
+    cell, state = torch.nn.RNNCell(2, 2), torch.zeros(1, 2)
+
+    def program() -> None:
+        nonlocal state
+        for _ in range(2):
+            state = cell(torch.ones(1, 2), state)  # never detached
+            state.sum().backward()
+
+    text = notes(program)
+    assert text.startswith("Trying to backward through the graph a second time")
+    assert "TanhBackward0 was made here, and an earlier backward pass has freed what it saved:\n" in text
+    assert "state = cell(torch.ones(1, 2), state)  # never detached" in text
+
+
 def test_a_write_through_a_view_and_by_an_optimiser() -> None:
     x = torch.ones(3, requires_grad=True)
 
@@ -294,6 +332,11 @@ def test_without_it_errors_point_to_it() -> None:
     with pytest.raises(RuntimeError, match="modified by an inplace operation") as caught:
         y.sum().backward()
     assert caught.value.__notes__ == [how + "saved it, and which wrote to it."]
+    loss = torch.ones(2, requires_grad=True).exp().sum()
+    loss.backward()
+    with pytest.raises(RuntimeError, match="a second time") as caught:
+        loss.backward()
+    assert caught.value.__notes__ == [how + "made it."]
 
 
 def test_it_leaves_nothing_behind() -> None:

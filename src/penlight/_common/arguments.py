@@ -6,6 +6,7 @@ argument name, or `function.name` if the meaning differs there, and its meaning.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from types import FunctionType
@@ -704,6 +705,7 @@ title: the title
 total_length: the length to pad to; None is that of the longest
 train: whether dropout is active, as in training
 types.Drawing: the classes of modules, by their paths
+interrupted: the paths of modules that are not folded
 unreached: the names of what is not in the graph
 unsafe: do not check that dtype and shape stay the same
 use_reentrant: True for PyTorch's older form, an inner backward pass; False, which is recommended, recomputes in hooks
@@ -948,6 +950,9 @@ w_ih: the weight of the input, (gates * hidden_size, input_size)
 _meanings: dict[str, str] = {}
 _explained: set[type] = set()  # classes with completed methods
 _OURS = ("penlight", "torch")
+_PLAIN = ("input", "other")  # whose words in the table fit everywhere
+_NOT_PASSED = ("self", "cls")
+_words = re.compile(r"\w+").findall
 
 
 def meaning(function: str, argument: str) -> str | None:
@@ -991,7 +996,7 @@ def explained(
     function: Any, name: str, out: bool = False, in_place: str | None = None, elementwise: bool = False
 ) -> str | None:
     """The docstring of a function or class, with the missing sections on its arguments (`out=` if `out`) and its return value.
-    `in_place` is the docstring of an in-place form.
+    `in_place` is the docstring of an in-place form. Arguments that the sentences explain are listed as "see above".
 
     >>> def is_small(input, keepdim=False) -> bool:
     ...     "Whether it is small."
@@ -1014,13 +1019,16 @@ def explained(
     margin = "    " if "\n    >>>" in doc or "\n        " not in doc else "        "
     sections = []
     if "Args:" not in doc:
-        lines = []
+        listed: dict[str, str] = {}
         for n in (*names, "out") if out else names:
             words = meaning(name, n)
-            if words and f"`{n}`" not in doc:
-                lines.append(f"{margin}    {n}: {words}")
-        if lines:
-            sections.append(("Args:", lines))
+            said = f"`{n}`" in doc or (words is None and n in doc and n not in _NOT_PASSED and n in _words(doc))
+            if said and (n not in _PLAIN or words is None):
+                listed[n] = "see above"
+            elif words:
+                listed[n] = words
+        if {*listed.values()} - {"see above"}:
+            sections.append(("Args:", [f"{margin}    {n}: {words}" for n, words in listed.items()]))
     if is_class:
         words = shape(name) if ".nn." in function.__module__ else None
         if words:

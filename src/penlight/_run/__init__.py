@@ -58,7 +58,7 @@ _OTHER_PACKAGES = {"functorch": "penlight._functorch_package"}
 # Packages that are built on PyTorch's C++ and cannot work with Penlight. The first two are written in Python in large part: if they are
 # installed they are loaded, and their C++ functions raise their own errors.
 _PARTLY_PYTHON = {
-    "torchvision": "Read images with Pillow or NumPy, and write transforms as functions on tensors",
+    "torchvision": "Its Python part runs here: pip install --no-deps torchvision pillow",
     "torchaudio": "Read sound with scipy.io.wavfile or soundfile",
 }
 _NEED_PYTORCH = {

@@ -27,7 +27,8 @@ from . import hooks
 from ._function_outputs import check_gradients, tie_outputs, zeros_for
 from .accumulate import writable
 from .modes import NAMESPACE, grad_mode, log, sequence
-from .node import FREED, NO_EDGE, USED_TWICE, Freed, Node, RemovableHandle
+from .node import FREED, NO_EDGE, Freed, Node, RemovableHandle
+from .saved import freed
 from .views import edge_of
 
 if TYPE_CHECKING:
@@ -321,7 +322,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
         """The tensors that `save_for_backward` kept, checked for in-place changes."""
         kept = self._kept
         if isinstance(kept, Freed):
-            raise RuntimeError(USED_TWICE)
+            freed(self)
         if not kept:
             return ()
         if not self._forward_cls.clear_saved_tensors_on_access:
@@ -344,7 +345,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor | None, ...]:
         if isinstance(self._kept, Freed):
-            raise RuntimeError(USED_TWICE)
+            freed(self)
         return self._kept
 
     def maybe_clear_saved_tensors(self) -> None:

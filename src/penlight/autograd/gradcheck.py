@@ -245,6 +245,7 @@ def get_analytical_jacobian(inputs: Any, output: Tensor, nondet_tol: float = 0.0
 
     Args:
         inputs: the inputs, a tensor or a tuple
+        output: what was computed from them
         nondet_tol: how far two runs may differ
         grad_out: must be 1.0
 
@@ -276,6 +277,7 @@ def get_numerical_jacobian_wrt_specific_input(
         fn: the function
         input_idx: which input
         inputs, outputs: those of the function
+        input: the input to change; None is that of the index
         eps: the step of the differences
         is_forward_ad: whether the Jacobian is compared with forward mode's
 

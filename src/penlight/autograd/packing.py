@@ -17,8 +17,8 @@ import numpy as np
 from ..ops.machinery.rules import PackedFit, unpack_graph
 from ..tensor import Tensor, wrap
 from .modes import grad_mode
-from .node import NO_EDGE, USED_TWICE, Edge, Freed, Node
-from .saved import input_modified, result_modified, version_of, versions_of
+from .node import NO_EDGE, Edge, Freed, Node
+from .saved import freed, input_modified, result_modified, version_of, versions_of
 from .views import edge_of
 
 
@@ -204,7 +204,7 @@ class Kept(SavedTensor):
         """The saved tensor; an output becomes an output of `node` again."""
         value = self.value
         if isinstance(value, Freed):
-            raise RuntimeError(USED_TWICE)
+            freed(node)
         if isinstance(value, Packed):
             return value.unpack() if self._nr < 0 or node is None else at_edge(value.data(), (node, self._nr))
         if self._vc[0] != self._version:
@@ -220,7 +220,7 @@ class Kept(SavedTensor):
 
     def _refuse(self, node: Node | None) -> None:
         if self._nr < 0:
-            input_modified(self.value, self._version)
+            input_modified(self.value, self._version, node)
         assert node is not None
         result_modified(node, self.value, self._vc[0], self._version, self._nr)
 

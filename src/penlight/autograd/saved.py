@@ -82,7 +82,7 @@ _LOOK_ABOVE = (
 def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "") -> NoReturn:
     """Refuse a saved input whose version changed, naming the op that made it (unless it was a leaf when it was saved)."""
     source, nr = edge_of(saved)
-    rules = list(node.op.rules) if node is not None else []
+    rules = list(node.op.rules) if hasattr(node, "op") else []
     then = node.next_functions[rules.index(want)][0] if want in rules else source
     if saved._view is None:
         refuse_detached(source, then)
@@ -114,8 +114,20 @@ def result_modified(node: Node, array: np.ndarray[Any, Any], now: int, expected:
     modified(array, f", which is output {nr} of {node.extra().get('label') or node.label()},", now, expected, node)
 
 
+def freed(node: Node | None) -> NoReturn:
+    """Refuse a saved value that a backward pass has freed."""
+    error, seen = RuntimeError(USED_TWICE), log.get()
+    if seen is None or seen.log is None:
+        error.add_note("`with penlight.inspect.watch():` or `penlight run --watch` tells which line made it.")
+    elif node is not None and (line := node.extra().get("line")) is not None:
+        error.add_note(
+            f"{node.name()} was made here, and an earlier backward pass has freed what it saved:\n{line}".rstrip()
+        )
+    raise error from None
+
+
 def explain(node: Node, error: AttributeError) -> NoReturn:
     """Why reading a saved value failed: it was freed, unless the error has another cause."""
     if any(isinstance(getattr(node, slot, None), Freed) for slot in type(node).saved_slots):  # type: ignore[attr-defined]
-        raise RuntimeError(USED_TWICE) from None
+        freed(node)
     raise error

@@ -25,7 +25,8 @@ class DistributedDataParallel(Module):
         module: the module, available again as `.module`.
         device_ids, output_device: for GPUs; None here.
         broadcast_buffers: whether to copy the buffers of rank 0, such as BatchNorm's running means, before each
-            forward pass. `forward_sync_buffers` is another name for it.
+            forward pass.
+        forward_sync_buffers: another name for `broadcast_buffers`.
         init_sync: whether to compare the modules of the ranks, and copy rank 0's parameters, at construction.
         process_group: the ranks; all, if it is not given.
         bucket_cap_mb: the size of the buckets in which gradients are reduced, in MiB; 25 if it is not given.

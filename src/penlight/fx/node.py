@@ -68,6 +68,8 @@ class Node:
     """An operation of a graph.
 
     Args:
+        graph: the graph that it belongs to.
+        name: its name there.
         op: `placeholder` (an input), `get_attr` (a parameter), `call_function`, `call_method`, `call_module`, or `output`.
         target: the function, or the name of the input, the method, the module or the attribute.
         args, kwargs: the arguments; a node among them represents its result.

@@ -46,6 +46,7 @@ class Collector:
         self.found: dict[Any, int] = {}  # the box index of a node or tensor
         self.outputs: list[tuple[int, Node, int]] = []  # boxes of intermediates, with the node and output index of each
         self.nodes: list[Node] = []
+        self.interrupted: set[str] = set()  # modules that are not folded
         self.alive: list[Any] = []  # keeps objects alive, so that no id is reused
         self.met: set[int] = set()  # the tensors that got a box
 
@@ -256,7 +257,7 @@ class Collector:
                 label = str(nr) if node.outputs > 1 else ""
                 self.links.append(Link(index, self.found[id(node)], "grad_fn", label))
         self.describe_results()
-        assign(self.boxes, self.links, self.numbers, self.calls)
+        self.interrupted = assign(self.boxes, self.links, self.numbers, self.calls)
 
     def describe_results(self) -> None:
         """Add the shapes of the results to the boxes of their nodes."""

@@ -82,11 +82,12 @@ class Drawing:
     """
 
     def __init__(
-        self, boxes: list[Box], links: list[Link], unreached: list[str], types: dict[str, str] | None = None
+        self, boxes: list[Box], links: list[Link], unreached: list[str], types: dict[str, str], interrupted: set[str]
     ) -> None:
         self.boxes, self.links, self.unreached = boxes, links, unreached
         self.frames: list[dict[str, Any]] = []  # the frames of an animation: see `replay`
-        self.types: dict[str, str] = types or {}  # the class names of modules, by path
+        self.types = types  # the class names of modules, by path
+        self.interrupted = interrupted  # modules that are not folded: see Note [Whose node is it] in modules.py
         self._laid_out: Any = None
 
     def layout(self) -> Any:
@@ -259,9 +260,9 @@ def _drawn(collector: Any, model: Any) -> Drawing:
     classes = (
         {path: type(one).__name__ for path, one in model.named_modules()} if hasattr(model, "named_modules") else {}
     )
-    called = {path: re.sub(r":\d+", "", path) for path in _modules.paths_of(collector.boxes)}
+    called = {path: re.sub(r":\d+", "", path) for path in _modules.paths_of(collector.boxes, set())}
     types = {path: classes[module] for path, module in called.items() if module in classes}
-    return Drawing(collector.boxes, collector.links, collector.unreached(), types)
+    return Drawing(collector.boxes, collector.links, collector.unreached(), types, collector.interrupted)
 
 
 def _describe(value: Any) -> str:

@@ -115,8 +115,9 @@ def _no_gradient(leaf: Node, log: Log | None) -> list[str]:
     reached, cuts, used = log.last_pass(leaf), log.cuts_below(leaf), log.first_use(leaf)
     if reached is not None:
         return [
-            "Its .grad is None, though a backward pass reached it: zero_grad() came after, or it was autograd.grad(), which does not write "
-            f"to .grad, or a custom Function's backward gave None, or the pass ended in an error. It began here:\n{reached}"
+            "Its .grad is None, though a backward pass reached it. Either zero_grad() came after, or the pass was autograd.grad() or "
+            "backward(inputs=...), which did not write to it, or a custom Function's backward returned None, or the pass ended in an error. "
+            f"It began here:\n{reached}"
         ]
     if cuts:
         return ["Its .grad is None. What was made from it was cut off the graph here:", *_by_line(cuts)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import layout
 from .draw import Box, Drawing
-from .modules import module_box, paths_of, results_of
+from .modules import module_box, outwards, paths_of, results_of
 from .svg import COLOURS, HEAD
 
 CONSTANTS = ("GAP_X", "GAP_Y", "TRUNK", "LINE", "MOST_PORTS", "FIRM", "NEAR", "MOST_PLACES")
@@ -20,11 +20,11 @@ CONSTANTS = ("GAP_X", "GAP_Y", "TRUNK", "LINE", "MOST_PORTS", "FIRM", "NEAR", "M
 def to_html(drawing: Drawing) -> str:
     """The page: page.html, with the graph inserted at the marker."""
     results = next((i for i, box in enumerate(drawing.boxes) if box.kind == "node"), len(drawing.boxes))
-    inside: dict[str, list[Box]] = {path: [] for path in paths_of(drawing.boxes)}
+    inside: dict[str, list[Box]] = {path: [] for path in paths_of(drawing.boxes, drawing.interrupted)}
     for box in drawing.boxes:
-        words = box.module.split(".") if box.module else []
-        for depth in range(len(words)):
-            inside[".".join(words[: depth + 1])].append(box)
+        for path in outwards(box.module):
+            if path in inside:
+                inside[path].append(box)
     sizes = results_of(drawing)
     graph = {
         "boxes": [_box(box) for box in drawing.boxes],

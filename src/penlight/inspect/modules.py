@@ -6,6 +6,9 @@ call of a module is a separate box, `path:2`, and so are the calls inside it. Wi
 parameters belongs to that module, and a node created between two such nodes belongs to the common prefix of their
 paths: the softmax between `blocks.0.attn.qkv` and `blocks.0.attn.proj` belongs to `blocks.0.attn`. A second call is then detected
 only if another module ran in between; consecutive calls become one box.
+
+A module whose nodes were created in several runs, with others in between, is not folded, because its box would be part of a cycle: in
+`for layer in layers: x = relu(layer(x))` each `layers.0` is a box, and `layers` is none.
 """
 
 from __future__ import annotations
@@ -143,8 +146,10 @@ def common(paths: Iterable[str]) -> str:
     return ".".join(parts or [])
 
 
-def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: record | None) -> None:
-    """Set `module` of each box. See Note [Whose node is it]. `numbers` are the nodes' sequence numbers by box."""
+def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: record | None) -> set[str]:
+    """Set `module` of each box. See Note [Whose node is it]. `numbers` are the nodes' sequence numbers by box.
+
+    Return the modules that cannot be folded."""
     told = {} if calls is None else calls.owners(numbers.values())
     below: list[list[int]] = [[] for _ in boxes]
     for link in links:
@@ -181,6 +186,20 @@ def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: 
             around = anchors[at : at + 1] if exact else anchors[max(at - 1, 0) : at + 1]
             boxes[index].module = common(path for _, path in around) if exact or 0 < at < len(made) else ""
     _assign_tensors(boxes, links, pure)
+    return _interrupted(boxes[p].module for p in order if p not in pure and boxes[p].title != "AccumulateGrad")
+
+
+def _interrupted(modules: Iterable[str]) -> set[str]:
+    """The modules that occur in several runs. `modules` are those of the nodes, in the order of creation."""
+    ended: set[str] = set()
+    twice: set[str] = set()
+    before: set[str] = set()
+    for path in modules:
+        now = set(outwards(path))
+        twice |= now & ended
+        ended |= before - now
+        before = now
+    return twice
 
 
 def _assign_tensors(boxes: list[Box], links: list[Link], pure: dict[int, str]) -> None:
@@ -195,26 +214,35 @@ def _assign_tensors(boxes: list[Box], links: list[Link], pure: dict[int, str]) -
             box.module = common(users.get(index, ()))
 
 
-def paths_of(boxes: list[Box]) -> list[str]:
-    """All modules of a picture, including those that only contain others, outermost first."""
-    found: set[str] = set()
-    for path in {box.module for box in boxes if box.module}:
-        words = path.split(".")
-        found.update(".".join(words[: i + 1]) for i in range(len(words)))
+def outwards(path: str) -> list[str]:
+    """A module's path and those of the modules around it, outermost first."""
+    words = path.split(".") if path else []
+    return [".".join(words[: i + 1]) for i in range(len(words))]
+
+
+def paths_of(boxes: list[Box], interrupted: set[str]) -> list[str]:
+    """All modules of a picture that can be folded, including those that only contain others, outermost first."""
+    found = {each for path in {box.module for box in boxes} for each in outwards(path)} - interrupted
     return sorted(found, key=lambda path: (path.count("."), path))
 
 
-def holders(boxes: list[Box], depth: int) -> dict[str, str]:
-    """Map each module of a picture to its ancestor at this depth, or itself. A shallower module without submodules maps to itself."""
-    paths = paths_of(boxes)
-    outer = {path.rpartition(".")[0] for path in paths}
-    found = {path: ".".join(path.split(".")[:depth]) for path in paths}
-    return {path: top for path, top in found.items() if path.count(".") + 1 >= depth or path not in outer}
+def holders(drawing: Drawing, depth: int) -> dict[str, str]:
+    """Map the modules of a picture to the modules around them at this depth. A shallower module without submodules maps to itself."""
+    chains = {
+        path: [each for each in outwards(path) if each not in drawing.interrupted]
+        for path in {box.module for box in drawing.boxes}
+    }
+    outer = {each for chain in chains.values() for each in chain[:-1]}
+    return {
+        path: chain[min(depth, len(chain)) - 1]
+        for path, chain in chains.items()
+        if len(chain) >= depth or (chain and chain[-1] not in outer)
+    }
 
 
 def fold(drawing: Drawing, depth: int) -> Drawing:
     """Return a Drawing in which each module at this depth of the tree is one box."""
-    holder = holders(drawing.boxes, depth)
+    holder = holders(drawing, depth)
     boxes: list[Box] = []
     inside: dict[str, list[Box]] = {}
     index: dict[str, int] = {}
@@ -242,7 +270,7 @@ def fold(drawing: Drawing, depth: int) -> Drawing:
             port = -1 if boxes[source].kind == "module" else link.port
             key = (source, target, kind) if whole else (source, target, f"{kind}{link.port}")
             links.setdefault(key, Link(source, target, kind, "" if whole else link.label, port))
-    return Drawing(boxes, list(links.values()), drawing.unreached, drawing.types)
+    return Drawing(boxes, list(links.values()), drawing.unreached, drawing.types, drawing.interrupted)
 
 
 def results_of(drawing: Drawing) -> dict[str, list[str]]:
@@ -251,9 +279,7 @@ def results_of(drawing: Drawing) -> dict[str, list[str]]:
     for link in drawing.links:
         source, target = drawing.boxes[link.source], drawing.boxes[link.target]
         if link.kind in ("next", "grad_fn") and target.lines and target.title != "AccumulateGrad":
-            words = target.module.split(".")
-            for depth in range(len(words) if target.module else 0):
-                path = ".".join(words[: depth + 1])
+            for path in outwards(target.module):
                 if not f"{source.module}.".startswith(f"{path}."):
                     sizes.setdefault(path, {})[target.lines[0]] = None
     return {path: list(found)[:3] for path, found in sizes.items()}

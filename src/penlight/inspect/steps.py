@@ -98,12 +98,16 @@ def steps(tensor: Tensor, gradient: Tensor | None = None, retain_graph: bool = F
     >>> x.grad
     tensor([11., 22.])
     """
+    _require_tensor("steps", tensor)
     return _stepping(tensor, gradient, retain_graph, True)
 
 
-def _stepping(tensor: Tensor, gradient: Tensor | None, keep: bool, into_grad: bool) -> Iterator[Step]:
+def _require_tensor(function: str, tensor: Any) -> None:
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"steps() takes a tensor, not {type(tensor).__name__}")
+        raise TypeError(f"{function}() takes a tensor, not {type(tensor).__name__}")
+
+
+def _stepping(tensor: Tensor, gradient: Tensor | None, keep: bool, into_grad: bool) -> Iterator[Step]:
     grads = root_grads((tensor,), (gradient,))
     for node, arrived, leaving in engine.stepwise(root_edges((tensor,)), grads, keep, into_grad):
         freed = [] if keep else [name for name, value, _ in saved_by(node) if isinstance(value, Freed)]
@@ -129,6 +133,7 @@ def replay(tensor: Tensor, params: Any = None, gradient: Tensor | None = None, c
     >>> [frame["name"] for frame in film.frames], x.grad
     (['SumBackward0', 'MulBackward0', 'AccumulateGrad'], None)
     """
+    _require_tensor("replay", tensor)
     drawing, indices = draw_with_nodes(tensor, params, None, calls)
     for step in _stepping(tensor, gradient, True, False):
         drawing.frames.append(_frame(step, indices))

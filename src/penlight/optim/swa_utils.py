@@ -134,7 +134,11 @@ class AveragedModel(Module):
     otherwise copied.
 
     Args:
+        model: the model.
         device: where the copy is; None is where the model is.
+        avg_fn: the new average of one parameter; None is the mean of all.
+        multi_avg_fn: the same for lists of parameters, in place.
+        use_buffers: whether buffers are averaged too.
 
     >>> model = torch.nn.Linear(2, 1)
     >>> average = torch.optim.swa_utils.AveragedModel(model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from .._common.arguments import explain as _explain
@@ -58,6 +59,10 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("__") and find_spec(f"{__name__}.{name}") is not None:
         return import_module(f"{__name__}.{name}")
     raise _refused.missing(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *(module.name for module in iter_modules(__path__))})
 
 
 _explain(globals())

@@ -518,7 +518,11 @@ def test_workers_end_when_the_program_is_killed(how):
 def test_an_interrupt_waits_until_a_worker_has_started():
     """Of a process that is only starting, Python would print a traceback."""
     started = []
-    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
-        signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # other threads would not hold it back
-        started.append(True)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background processes ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt), interrupts_deferred():
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # other threads would not hold it back
+            started.append(True)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert started

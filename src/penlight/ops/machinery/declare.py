@@ -33,7 +33,7 @@ from ..._common.function_code import (
 )
 from ...autograd import modes, saved, views
 from ...autograd.modes import NAMESPACE
-from ...autograd.node import DEAD_END, FREED, NO_EDGE, READY, USED_TWICE, Freed, Node
+from ...autograd.node import DEAD_END, FREED, NO_EDGE, READY, Freed, Node
 from ...kernels.copies.convert import cast, is_half
 from ...kernels.elementwise import apply, apply_into, apply_summed
 from ...kernels.elementwise.strategies import COSTLY, HALVES, LARGE, OUTER
@@ -251,7 +251,7 @@ def _reader(op: Op, want: str) -> Callable[[Any], Any]:
     def read(node: Any) -> Any:
         value = getattr(node, "s_" + want)
         if isinstance(value, Freed):
-            raise RuntimeError(USED_TWICE)
+            saved.freed(node)
         value = _rules.unpack_graph(op, node, want)
         if slot_kind(op, want) == "input" and isinstance(value, (int, float, complex)):
             return Tensor._make_subclass(Tensor, wrap(np.asarray(value)))

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...autograd import engine, modes, saved, views
 from ...autograd.modes import NAMESPACE, grad_mode, is_grad_enabled, sequence
-from ...autograd.node import DEAD_END, FREED, NO_EDGE, READY, USED_TWICE, Edge, Freed, Node
+from ...autograd.node import DEAD_END, FREED, NO_EDGE, READY, Edge, Freed, Node
 from ...kernels.copies.convert import is_half
 from ...kernels.elementwise import apply
 from ...kernels.elementwise.strategies import HALVES, LARGE
@@ -196,7 +196,7 @@ def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
     value = getattr(node, "s_" + want)
     kind = slot_kind(op, want)
     if isinstance(value, Freed):
-        raise RuntimeError(USED_TWICE)
+        saved.freed(node)
     if kind == "input" and hasattr(value, "_vc"):
         if value._vc is not None and value._vc[0] != getattr(node, "v_" + want):
             saved.input_modified(value, getattr(node, "v_" + want), node, want)
@@ -267,10 +267,10 @@ class BackwardPass(Node):
         """The gradients of the formula by its inputs. The formula runs on stand-ins, because a pass to the tensors themselves would call
         their hooks."""
         if self.given is FREED:
-            raise RuntimeError(USED_TWICE)
+            saved.freed(self)
         for name, version in self.versions:
             if self.given[name]._version != version:
-                saved.input_modified(self.given[name], version)
+                saved.input_modified(self.given[name], version, self)
         given, fit, before = dict(self.given), _fit_of(self), grad_mode.get()
         if not keep:
             self.given, self.versions = FREED, []
