@@ -7,8 +7,8 @@ hot path knows of it: a function that is in the table below runs, another one re
 
 PyTorch's gradient of a sparse tensor is dense after most functions (a product, a sum of all elements): after `x.to_sparse() @ w` the
 zeros of `x` have one too. So a sparse tensor that was made of a dense one that requires grad has a dense twin beside its values, `_twin`.
-What is computed from the sparse tensor is computed from its twin besides, and the graph of a dense result is the twin's. The functions in
-`_MASKED` and those of torch.sparse keep the graph of the values.
+What is computed from the sparse tensor is computed from its twin besides, and the graph of a dense result is the twin's. Through the functions
+in `_MASKED` elements that are not there get no gradient; those of torch.sparse keep the graph of the values.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _as_the_twins(result: Any, func: Any, name: str, args: Any, kwargs: Any) -> 
     elif name in _KEEPS_TWIN:
         twin = args[0]._twin
     elif name in _MASKED:
-        twin = args[0]._twin.clone() if kwargs.get("masked_grad") is False else None
+        twin = _at_elements(args[0], name, result, kwargs)
     else:
         twins = _twins(args)
         twin = func(twins[0].clone(), *twins[1:], **kwargs) if _writes(name) else func(*twins, **kwargs)
@@ -165,6 +165,21 @@ def _as_the_twins(result: Any, func: Any, name: str, args: Any, kwargs: Any) -> 
         np.copyto(twin._array, result._array)  # a zero times infinity is no NaN in a sparse product
         return twin
     return result
+
+
+def _at_elements(s: Any, name: str, result: Tensor, kwargs: Any) -> Any:
+    """What a function in `_MASKED` gives of the twin: elements that are not there get no gradient through it."""
+    if name == "values":
+        return s._twin[tuple(s._coordinates)]
+    if name != "to_dense":
+        return None
+    twin = s._twin.to(result.dtype)
+    if kwargs.get("masked_grad") is False:
+        return twin.clone()
+    sparse = len(s._coordinates)
+    there = np.zeros((*s._size[:sparse], *[1] * (len(s._size) - sparse)), bool)
+    there[tuple(s._coordinates._array)] = True
+    return penlight.where(wrap(there), twin, 0)
 
 
 def masked(tensor: Any) -> Any:
@@ -538,6 +553,8 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
         if input.dim() == 1:
             return matmul(other.t(), input)
         return matmul(other.t(), input.mT).mT
+    if len(input._size) != 2:
+        raise RuntimeError(f"mat1 must be a matrix, got {len(input._size)}-D tensor")
     rows, columns = input._size
     if isinstance(other, SparseTensor):
         return from_dense(matmul(input, other.to_dense()))
