@@ -264,6 +264,8 @@ def call(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     _refuse(name, args)
     if name == "to":
         return _to(*args, **kwargs)
+    if name == "module_load":
+        return _load(*args, **kwargs)
     if name == "data_ptr":
         return 0
     if name == "untyped_storage":
@@ -346,6 +348,11 @@ def _to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
         kwargs["dtype"] = kwargs.pop("other").dtype
     with _open():
         return to_meta(Tensor.to(tensor, *rest, **kwargs))  # type: ignore[arg-type]
+
+
+def _load(input: Any, other: Any, assign: bool = False) -> Any:
+    """`module_load`: the result is where the tensor is that it comes from."""
+    return (other if assign else input.copy_(other)).detach()
 
 
 def moved(input: Any, dtype: Any) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import penlight as torch
+import penlight.nn.functional as F
 
 
 def test_resize_keeps_the_memory():
@@ -170,3 +173,24 @@ def test_channels_last():
     assert volume.stride() == (120, 1, 40, 10, 2)
     with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
         torch.ones(2, 3).contiguous(memory_format=torch.channels_last)
+
+
+def test_a_few_elements_of_a_transposed_or_expanded_tensor_are_read_alone():
+    """NumPy's `take` copies all of an array that is not contiguous: 4 GB of the table here."""
+    table, index = torch.arange(1000.0).expand(1000, 1000, 1000), torch.arange(600).view(20, 10, 3)
+    tracemalloc.start()
+    try:
+        assert torch.equal(torch.take_along_dim(torch.arange(1000.0).view(1, 1, -1), index, 2), index.float())
+        assert torch.equal(table.gather(2, index.repeat(10, 20, 5)), index.repeat(10, 20, 5).float())
+        assert torch.equal(
+            table.index_select(2, torch.tensor([999, 0])), torch.tensor([999.0, 0]).expand(1000, 1000, 2)
+        )
+        assert table.take(torch.tensor([-1, 1001])).tolist() == [999, 1]
+        for wide in (torch.arange(1e6).view(1000, 1000).t(), torch.arange(1e6).view(1000, 1000).flip(0).t()):
+            rows = torch.stack([wide[3], wide[998]])
+            found = (wide.index_select(0, torch.tensor([3, 998])), F.embedding(torch.tensor([3, 998]), wide))
+            assert all(torch.equal(f, rows) and f.stride() == (1000, 1) for f in found)
+            assert torch.equal(wide.index_select(1, torch.tensor([7])), wide[:, 7:8].contiguous())
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()

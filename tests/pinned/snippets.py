@@ -364,6 +364,54 @@ TOPICS: dict[str, str] = {
         [torch.sparse.mm(r, m, how) for how in ("max", "min", "amax", "amin", "mean")]
         torch.sparse.mm(c, m, "max")
     """,
+    "compressed matrices with dense dimensions": """
+        T = torch.tensor; v = torch.arange(6.0).view(3, 2) + 1; r = torch.sparse_csr_tensor(T([0, 2, 3]), T([0, 1, 1]), v); c = torch.sparse_csc_tensor(T([0, 2, 3]), T([0, 1, 1]), v, (2, 2, 2))
+        r.shape, r.dense_dim(), r.sparse_dim(), r._nnz(), r.values(), r.to_dense(), c.to_dense(), (r * 2).to_dense(), r.to_sparse_csc().to_dense().tolist() == r.to_dense().tolist()
+        r, c.to_sparse_coo(), torch.zeros_like(r).shape, r.sum()
+        x = torch.tensor([[[1.0, 2], [0, 0]], [[0, 0], [3, 4]]]); x.to_sparse_csr(dense_dim=1).values(), x.to_sparse_csc(dense_dim=1).ccol_indices(), x.to_sparse(2).to_sparse_csr().shape, x.to_sparse(layout=torch.sparse_csr, dense_dim=1).shape
+        y = x.clone().requires_grad_(); (y.to_sparse_csr(dense_dim=1).to_dense() ** 2).sum().backward(); y.grad
+        r.transpose(0, 1)
+        torch.mm(r, torch.ones(2, 1))
+        torch.sparse.sampled_addmm(r, torch.ones(2, 2), torch.ones(2, 2))
+    """,
+    "gradients through sparse products": """
+        m = torch.tensor([[1.0, 0, 2], [0, 0, 3], [4, 5, 0]]).requires_grad_(); s = m.to_sparse(); w = torch.arange(9.0).view(3, 3)
+        for p in (s @ s, s @ s @ s, s @ s + s, s @ s.t()): g = torch.autograd.grad((p.to_dense() * w).sum(), m); print(g[0])
+        torch.autograd.grad(((s @ s).coalesce().values() ** 2).sum(), m)[0], torch.autograd.grad((s.to_dense() * w).sum(), m)[0], torch.autograd.grad(((s @ s).to_dense(masked_grad=False) * w).sum(), m)[0]
+        torch.autograd.grad(((m.to_sparse_csr() @ m.to_sparse_csr()).to_dense() * w).sum(), m)[0]
+    """,
+    "least squares of a batch and one matrix": """
+        a = torch.tensor([[[2.0, 0], [0, 4], [0, 0]]], dtype=torch.float64).requires_grad_(); b = torch.tensor([[2.0, 4], [4, 8], [1, 1]], dtype=torch.float64).requires_grad_()
+        r = torch.linalg.lstsq(a, b, driver="gelsd"); r.solution.shape, r.solution[0].detach(), r.residuals.shape, r.rank, r.singular_values
+        r = torch.linalg.lstsq(a[:, :2], b[:2]); r.solution.shape, (r.solution[1].detach() * 10).round(), torch.autograd.grad(r.solution.sum(), b)[0]
+        torch.linalg.lstsq(a, b[:2])
+    """,
+    "forward mode writes": """
+        fw = torch.autograd.forward_ad; level = fw.enter_dual_level(); n = torch.ones(3); make = lambda: fw.make_dual(torch.ones(3), n)
+        for name in ("normal_", "uniform_", "exponential_", "random_", "cauchy_", "log_normal_"): _ = torch.manual_seed(0); d = getattr(make(), name)(); print(name, fw.unpack_dual(d), torch.rand(1))
+        _ = torch.manual_seed(0); d = make().bernoulli_(); e = make().geometric_(0.5); f = make().bernoulli_(torch.full((3,), 0.5)); fw.unpack_dual(d), fw.unpack_dual(e), fw.unpack_dual(f)
+        d = make(); _ = d.fill_(2.0); e = make(); _ = e.fill_(make()[0]); f = make(); _ = f[:2].fill_(3.0); fw.unpack_dual(d), fw.unpack_dual(e), fw.unpack_dual(f)
+        make().resize_(4)
+        fw.exit_dual_level(level=level); torch.ones(3).resize_(2)
+    """,
+    "derivatives in inference mode": """
+        n = torch.ones(2)
+        with torch.inference_mode(): v, t = torch.func.jvp(lambda x: x**3, (n,), (n,)); print(v, t, v.is_inference(), t.is_inference(), torch.is_inference_mode_enabled())
+        with torch.inference_mode(): print(torch.func.jacfwd(torch.sin)(n), torch.func.hessian(lambda x: (x**3).sum())(n), torch.func.jacrev(torch.sin)(n))
+        with torch.inference_mode(): print(torch.func.jvp(torch.func.grad(lambda x: (x**3).sum()), (n,), (n,)), torch.func.vmap(lambda x: torch.func.jvp(torch.exp, (x,), (x,))[1])(n))
+        with torch.inference_mode(): f = lambda x: (print(torch.is_inference_mode_enabled(), torch.is_grad_enabled()), x)[1]; _ = torch.func.jvp(f, (n,), (n,)); _ = torch.func.grad(lambda x: f(x).sum())(n)
+    """,
+    "scattering nothing": """
+        x = torch.ones(2, 3); i = torch.zeros(0, dtype=torch.int64); x.scatter(0, i, torch.ones(4)).sum(), x.scatter_add(0, i[:, None], torch.ones(5, 5, 5)).sum(), x.scatter_reduce(1, i, torch.ones(()), "prod").sum(), x.scatter(0, torch.zeros(5, 0, dtype=torch.int64), torch.ones(2, 2)).sum()
+        x.clone().scatter_(1, torch.zeros(0, 9, dtype=torch.int64), 2.0).sum(), x.clone().scatter_add_(0, i, torch.ones(1)).sum(), x.gather(0, i)
+        x.scatter(0, i, torch.ones(4, dtype=torch.float64))
+    """,
+    "modules on the meta device, swapped": """
+        torch.__future__.set_swap_module_params_on_conversion(True); m = torch.nn.Linear(2, 2, device="meta"); p = m.weight; print(m.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.zeros(2)}, assign=True)); m.weight is p, m.weight, m(torch.ones(1, 2))
+        import warnings; warnings.simplefilter("ignore"); m = torch.nn.Linear(2, 2, device="meta"); print(m.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.zeros(2)})); m.weight.is_meta, type(m.weight).__name__
+        m = torch.nn.Linear(2, 2); p = m.weight; _ = m.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.zeros(2)}); torch.__future__.set_swap_module_params_on_conversion(False); m.weight is p, p
+        torch.ones(2).module_load(torch.zeros(2, device="meta"), assign=True).device, torch.zeros(2, device="meta").module_load(torch.ones(2)).device, torch.zeros(2, device="meta").module_load(torch.ones(2), assign=True)
+    """,
     "random": """
         _ = torch.manual_seed(0); torch.rand(3), torch.randn(4), torch.randint(10, (5,)), torch.randperm(6), torch.randn(2, 3), torch.bernoulli(torch.full((4,), 0.5)), torch.rand(2, dtype=torch.float64)
         torch.randn(20), torch.randint(5, 9, (2, 2)), torch.normal(0.0, 2.0, (3,)), torch.rand_like(torch.ones(2)), torch.randn_like(torch.ones(2)), torch.initial_seed()

@@ -25,6 +25,7 @@ from ..kernels.lazy import lazy_import
 from ..ops import as_strided
 from ..ops.machinery import dispatch
 from ..ops.machinery.in_place import OVERLAPS
+from ..ops.machinery.rules import zero_gradient
 from ..ops.shape.views import _alias
 from ..tensor import Tensor, meta_of, views_of, wrap
 from ..tensor.memory import root_of
@@ -127,7 +128,7 @@ class DualLevel:
         tensor = arguments[0]
         tangents = self._tangents(op, arguments)
         moved = None
-        if tangents:
+        if any(op.rules[name] is not zero_gradient for name in tangents):  # samples would be drawn twice
             # Values that the tangent's graph saves must be copied before their memory is overwritten.
             before_write = tensor.clone() if grad_mode.get() else tensor
             moved = self.tangent(self.run(op, (before_write, *arguments[1:])))

@@ -130,6 +130,7 @@ _NO_EXPORT = (
     "Penlight does not export programs.",
     "Save the weights with torch.save(module.state_dict(), path), which PyTorch can load and export.",
 )
+_NO_SYMBOLS = "in Penlight sizes are numbers, and never symbols."
 _NO_QUANTISED = ("Penlight has no quantised arithmetic.", "Use float32, or float16 by module.half().")
 _FLEX = (
     "it is a compiler's feature. Use torch.nn.functional.scaled_dot_product_attention with an attn_mask: a boolean one "
@@ -554,7 +555,12 @@ TABLE = {
         },
     ),
     "utils._sympy": Row("Symbolic sizes, which Penlight does not have; the names that other packages import."),
-    "utils._sympy.numbers": Row("Infinite integers, as bounds of sizes.", values={"int_oo": math.inf}),
+    "utils._sympy.numbers": Row(
+        "Infinite integers, as bounds of sizes.",
+        values={"int_oo": math.inf},
+        refused={_NO_SYMBOLS: "IntInfinity NegativeIntInfinity"},
+    ),
+    "utils._sympy.value_ranges": Row("Ranges of sizes.", refused={_NO_SYMBOLS: "ValueRanges"}),
     "utils._triton": Row(
         "Whether there is a compiler for GPU kernels.", returns={"has_triton()": False, "has_triton_package()": False}
     ),

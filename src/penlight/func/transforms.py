@@ -214,6 +214,8 @@ def jvp_of(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool = 
     level, span = forward_ad.open_level(), (next(modes.sequence), inf)
     level.number = modes.transforms.get() + 1
     modes.transforms.set(level.number)
+    inference = modes.inference.get()
+    modes.inference.set(False)  # in inference mode there are no tangents
     try:
         duals = tree_unflatten([_dual(level, p, t) for p, t in zip(flat, moves)], spec)
         arguments = duals if argnums is None else replaced(primals, argnums, duals)
@@ -226,6 +228,7 @@ def jvp_of(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool = 
         pairs = [[_within(t, span) for t in _undual(level, out, strict)] for out in outputs]
         aux = tree_map(lambda a: _primal(level, a), aux) if has_aux else None
     finally:
+        modes.inference.set(inference)
         modes.transforms.set(modes.transforms.get() - 1)
         forward_ad.close_level(level)
     value, moved = (tree_unflatten(list(column), out_spec) for column in zip(*pairs))

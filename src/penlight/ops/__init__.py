@@ -51,7 +51,6 @@ from .storage_methods import *  # noqa: F403
 from .unsupported_methods import *  # noqa: F403
 from .aliases import *  # noqa: F403
 from . import lazy_methods as _lazy_methods  # noqa: F401
-from types import SimpleNamespace as _SimpleNamespace
 
 _aten = _lazy_import(globals(), "_aten", ".machinery.aten")
 _library = _lazy_import(globals(), "_library", "..library")
@@ -67,11 +66,21 @@ def __getattr__(name: str) -> object:
         return _aten.aten
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    own = {op._name: op for op in _library.REGISTERED.values() if op._namespace == name}
-    if own:
-        return _SimpleNamespace(**own)
     why = "Penlight has PyTorch's own operators (torch.ops.aten) and no registry for others. Call the Python function itself"
     if name == "load_library":
         # PyTorch's error for a library that can't be loaded: packages like torchvision then work without it.
         return _refused.refused_function("ops.load_library", _refused.message("ops.load_library", why), OSError)
-    raise _refused.NotAvailable(_refused.message(f"ops.{name}", why))
+    return _Namespace(name, why)
+
+
+class _Namespace:
+    """`torch.ops.name`: the operators that were registered under that name. Any name can be looked up, as in PyTorch."""
+
+    def __init__(self, name: str, why: str) -> None:
+        self._name, self._why = name, why
+
+    def __getattr__(self, name: str) -> object:
+        for op in _library.REGISTERED.values():
+            if (op._namespace, op._name) == (self._name, name):
+                return op
+        raise _refused.NotAvailable(_refused.message(f"ops.{self._name}.{name}", self._why))

@@ -61,6 +61,8 @@ def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = No
     """
     if input.requires_grad and not (input.is_inference() or modes.inference.get()):
         raise RuntimeError("cannot resize variables that require grad")
+    if input._rare_state is not None and input._rare_state.tangents:
+        raise RuntimeError("cannot resize variables that has a forward grad")
     shape = sizes(args if size is None else (size,), "resize_")
     if shape and min(shape) < 0:
         raise RuntimeError(f"numel: integer multiplication overflow\nsizes {list(shape)} must not be negative")

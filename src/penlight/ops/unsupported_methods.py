@@ -87,7 +87,7 @@ def to_sparse(input: Tensor, sparse_dim: Any = None, *, layout: Any = None, **mo
             [0, 1]])
     """
     if layout not in (None, sparse_coo):
-        return _sparse_compressed.from_dense(input, layout)
+        return _sparse_compressed.from_dense(input, layout, more.get("dense_dim"))
     if sparse_dim is not None and not 0 <= sparse_dim <= input.dim():
         raise RuntimeError(
             f"dense_to_sparse: sparse_dim argument must be in [0,{input.dim()}] range, but {sparse_dim} is given"
@@ -107,7 +107,7 @@ def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Any:
     >>> torch.eye(2).to_sparse_csr().crow_indices()
     tensor([0, 1, 2])
     """
-    return _sparse_compressed.from_dense(input, sparse_csr)
+    return _sparse_compressed.from_dense(input, sparse_csr, dense_dim)
 
 
 @method
@@ -117,7 +117,7 @@ def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Any:
     >>> torch.eye(2).to_sparse_csc().row_indices()
     tensor([0, 1])
     """
-    return _sparse_compressed.from_dense(input, sparse_csc)
+    return _sparse_compressed.from_dense(input, sparse_csc, dense_dim)
 
 
 @method

@@ -134,9 +134,9 @@ def compressed(s: Any, cls: type[CompressedTensor]) -> Any:
     """Convert a sparse tensor to a compressed layout."""
     if type(s) is cls:
         return s
-    if len(s._size) != 2 or s._inner.dim() != 1:
+    if len(s._coordinates) != 2:
         raise NotImplementedError(
-            f"{cls.layout}: Penlight has compressed sparse tensors with two dimensions only. Use torch.sparse_coo_tensor, or single matrices"
+            f"{cls.layout}: Penlight has no batches of compressed sparse matrices. Use torch.sparse_coo_tensor, or single matrices"
         )
     _warn_beta(cls)
     c = coo.coalesce(s)
@@ -149,15 +149,15 @@ def compressed(s: Any, cls: type[CompressedTensor]) -> Any:
     return made
 
 
-def from_dense(input: Tensor, layout: Any) -> Any:
-    """Convert a dense or sparse tensor to a layout with its nonzero elements."""
+def from_dense(input: Tensor, layout: Any, dense_dim: int | None = None) -> Any:
+    """Convert a dense or sparse tensor to a layout with its nonzero elements; the last `dense_dim` dimensions stay dense."""
     if layout is strided:
         return input
     if layout not in _CLASSES:
         raise NotImplementedError(
             f"Tensor.to_sparse(layout={layout}): Penlight has the layouts COO, CSR and CSC. Use to_sparse_csr() or to_sparse_csc()"
         )
-    return compressed(coo.from_dense(input), _CLASSES[layout])
+    return compressed(coo.from_dense(input, input.dim() - (dense_dim or 0)), _CLASSES[layout])
 
 
 def _warn_beta(cls: type[CompressedTensor]) -> None:
@@ -190,7 +190,7 @@ def sparse_compressed_tensor(
     vals = penlight.as_tensor(values, dtype=dtype, device=device)
     if size is None:
         size = (len(starts) - 1, int(plain.max()) + 1 if plain.numel() else 0)
-        size = size if cls._axis == 0 else size[::-1]
+        size = (*(size if cls._axis == 0 else size[::-1]), *vals.shape[1:])
     _check(cls, starts, plain, vals, size)
     _warn_beta(cls)
     made: Any = cls(starts, plain, vals, size)
@@ -229,12 +229,17 @@ def _check(cls: type[CompressedTensor], starts: Tensor, plain: Tensor, vals: Ten
         raise RuntimeError(
             f"{first} and {second} dimensionalities must be equal but got {starts.dim()} and {plain.dim()}, respectively"
         )
-    if len(size) != 2 and starts.dim() == 1:
+    if starts.dim() != 1:
+        raise NotImplementedError(f"{cls.layout}: Penlight has no batches of compressed sparse matrices")
+    dense = tuple(vals.shape[1:])
+    if len(size) != 2 + len(dense):
         raise RuntimeError(
-            f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (=0 + 2 + 0) but got {len(size)}"
+            f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (=0 + 2 + {len(dense)}) but got {len(size)}"
         )
-    if starts.dim() != 1 or vals.dim() != 1:
-        raise NotImplementedError(f"{cls.layout}: Penlight has compressed sparse tensors with two dimensions only")
+    if tuple(size[2:]) != dense:
+        raise RuntimeError(
+            f"values must have shape {list((len(vals), *size[2:]))}, but got {list(vals.shape)}: the sizes after the first two are its own"
+        )
     if len(starts) != size[cls._axis] + 1:
         raise RuntimeError(
             f"{first}.shape[-1] must be equal to the number of {unit} + 1 (={size[cls._axis] + 1}), but got {len(starts)}"
@@ -302,6 +307,8 @@ def _has_none(what: str) -> Any:
 
 def _transpose(s: CompressedTensor, dim0: int = 0, dim1: int = 1) -> Any:
     """The transpose: the other layout with the same indices."""
+    if s._inner.dim() > 1:
+        raise RuntimeError("transpose(): hybrid sparse compressed tensors with dense dimensions are not supported")
     if dim0 % 2 == dim1 % 2:
         return s
     return _CLASSES[sparse_csc if s._axis == 0 else sparse_csr](s._starts, s._plain, s._inner, s._size[::-1])
@@ -346,7 +353,7 @@ def to_layout(s: Any, sparse_dim: Any = None, *, layout: Any = sparse_coo, **_: 
 def _like(s: CompressedTensor, **options: Any) -> Any:
     if options.get("layout") is strided:
         return penlight.zeros(s._size, dtype=options.get("dtype") or s.dtype)
-    empty = penlight.zeros(0, dtype=options.get("dtype") or s.dtype)
+    empty = penlight.zeros(0, *s._inner.shape[1:], dtype=options.get("dtype") or s.dtype)
     return type(s)(penlight.zeros_like(s._starts), s._plain[:0], empty, s._size)
 
 
@@ -380,7 +387,7 @@ _TABLE |= {
 
 
 def _to_compressed(layout: Any) -> Any:
-    return lambda s, dense_dim=None: from_dense(s, layout)
+    return lambda s, dense_dim=None: from_dense(s, layout, dense_dim)
 
 
 for _name, _layout in (("to_sparse_csr", sparse_csr), ("to_sparse_csc", sparse_csc)):
@@ -394,6 +401,8 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
     tensor([4., 4.])
     """
+    if input._inner.dim() > 1:
+        raise RuntimeError("sampled_addmm: Expected non-hybrid self tensor")
     row, column = input._coordinates
     products = (mat1[row] * mat2.mT[column]).sum(-1)
     return type(input)(input._starts, input._plain, alpha * products + beta * input._inner, input._size)
@@ -408,6 +417,8 @@ def reduced_product(mat1: Any, mat2: Tensor, reduce: str) -> Tensor:
         raise RuntimeError("sparse_mm_reduce: expect self to be SparseCsr, got SparseCsc")
     if type(mat1) is not RowTensor:
         raise NotImplementedError(f"torch.sparse.mm(reduce={reduce!r}) takes a CSR matrix: use Tensor.to_sparse_csr()")
+    if mat1._inner.dim() > 1:
+        raise RuntimeError("sparse_mm_reduce: expected non-hybrid self tensor.")
     row, column = mat1._coordinates
     products = mat1._inner.unsqueeze(1) * mat2.index_select(0, column)
     result = penlight.zeros(mat1._size[0], mat2.shape[1], dtype=products.dtype)

@@ -7,8 +7,8 @@ raise an error that names `to_dense()`.
 
 PyTorch's gradient of a sparse tensor is dense after most functions (a product, a sum of all elements): after `x.to_sparse() @ w` the zeros
 of `x` have a gradient too. So a sparse tensor that was converted from a dense one that requires grad also keeps a dense copy, its twin in
-`_twin`. Each function of the sparse tensor is also computed on the twin, and a dense result gets the graph of the twin's result. Functions
-in `_MASKED` and those of torch.sparse use the graph of the values.
+`_twin`. Each function of the sparse tensor is also computed on the twin, and a dense result gets the graph of the twin's result. Through
+the functions in `_MASKED` only stored elements get a gradient; those of torch.sparse use the graph of the values.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _with_twin(result: Any, func: Any, name: str, args: Any, kwargs: Any) -> Any
     elif name in _KEEPS_TWIN:
         twin = args[0]._twin
     elif name in _MASKED:
-        twin = args[0]._twin.clone() if kwargs.get("masked_grad") is False else None
+        twin = _at_elements(args[0], name, result, kwargs)
     else:
         twins = _twins(args)
         twin = func(twins[0].clone(), *twins[1:], **kwargs) if _writes(name) else func(*twins, **kwargs)
@@ -165,6 +165,21 @@ def _with_twin(result: Any, func: Any, name: str, args: Any, kwargs: Any) -> Any
         np.copyto(twin._array, result._array)  # in a sparse product, zero times infinity is not NaN
         return twin
     return result
+
+
+def _at_elements(s: Any, name: str, result: Tensor, kwargs: Any) -> Any:
+    """The result of a function in `_MASKED` from the twin, through which only stored elements get a gradient; None for other functions."""
+    if name == "values":
+        return s._twin[tuple(s._coordinates)]
+    if name != "to_dense":
+        return None
+    twin = s._twin.to(result.dtype)
+    if kwargs.get("masked_grad") is False:
+        return twin.clone()
+    sparse = len(s._coordinates)
+    stored = np.zeros((*s._size[:sparse], *[1] * (len(s._size) - sparse)), bool)
+    stored[tuple(s._coordinates._array)] = True
+    return penlight.where(wrap(stored), twin, 0)
 
 
 def masked(tensor: Any) -> Any:
@@ -538,6 +553,8 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
         if input.dim() == 1:
             return matmul(other.t(), input)
         return matmul(other.t(), input.mT).mT
+    if len(input._size) != 2:
+        raise RuntimeError(f"mat1 must be a matrix, got {len(input._size)}-D tensor")
     rows, columns = input._size
     if isinstance(other, SparseTensor):
         return from_dense(matmul(input, other.to_dense()))

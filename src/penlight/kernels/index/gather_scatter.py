@@ -110,6 +110,8 @@ def take_slices(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
             columns = take_columns(array.reshape(-1, array.shape[-1]), index)
             if columns is not None:
                 return columns.reshape(*array.shape[:-1], index.size)
+    if not array.flags.c_contiguous and 2 * index.size < array.shape[dim]:  # `take` copies all of such an array
+        return np.array(array[(slice(None),) * dim + (index,)], order="C")
     return np.take(array, index, dim)
 
 

@@ -59,7 +59,7 @@ def _gather_array(input: Any, dim: int, index: Any) -> Any:
     _check_bounds(index, input.shape[dim], dim)
     if index.ndim:
         index = np.ascontiguousarray(index)
-    if index.size >= gather_scatter.LEAST_MOVED:
+    if index.size >= gather_scatter.LEAST_MOVED and (input.flags.c_contiguous or 2 * index.size > input.size):
         found = gather_scatter.take_along(np.ascontiguousarray(input), index, dim)
         if found is not None:
             return found
@@ -187,7 +187,7 @@ def _scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> Any:
     shape, where = input._array.shape, index._array.shape
     dim = wrap_dim(dim, len(shape))
-    if not index._array.size and len(where) != len(shape):  # it writes nothing, whatever its shape
+    if not index._array.size:  # it writes nothing, whatever its shape and the source's
         where = (0,) * (len(shape) or 1)
         index = wrap(np.zeros(where, np.int64))
         src = src.reshape(-1)[:0].reshape(where) if isinstance(src, Tensor) else src

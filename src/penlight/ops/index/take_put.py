@@ -28,6 +28,8 @@ def _take_flat(input: Any, index: Any) -> Any:
             flat = index.reshape(-1)
             bad = flat[(flat < -input.size) | (flat >= input.size)][0]
             raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.size} elements.")
+    if not input.flags.c_contiguous and 2 * index.size < input.size:  # NumPy's `take` copies all of such an array
+        return input[np.unravel_index(np.where(index < 0, index + input.size, index), input.shape)]
     return input.take(index)
 
 

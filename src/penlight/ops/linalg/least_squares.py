@@ -215,7 +215,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
         raise RuntimeError(
             lead + "input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
         )
-    _check_lstsq_shapes(input, b, lead)
+    b = _right_hand_sides(input, b, lead)
     if input.dtype.category < dtypes.FLOATING or input.dtype.itemsize == 2:
         raise RuntimeError("This function doesn't handle types other than float and double")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
@@ -228,12 +228,11 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     return into("linalg_lstsq", out, results, input, b)
 
 
-def _check_lstsq_shapes(input: Tensor, b: Tensor, lead: str) -> None:
+def _right_hand_sides(input: Tensor, b: Tensor, lead: str) -> Tensor:
+    """`b` as the op takes it: of as many dimensions as the input, or one fewer if it is a vector for each matrix."""
     vector = is_vector(tuple(input.shape), tuple(b.shape))
-    rows = b.shape[-1 if vector else -2]
-    if input.shape[-2] != rows:
+    if input.shape[-2] != b.shape[-1 if vector else -2]:
         raise RuntimeError(f"{lead}input.size(-2) should match other.size({'-1' if vector else '-2'})")
-    batch = b.shape[: input.dim() - 2]
-    broadcast_shape(tuple(input.shape[:-2]), tuple(batch))
-    if input.shape[-2] != b.shape[input.dim() - 2]:  # PyTorch treats it both as a batch and as a single matrix
-        raise RuntimeError(f"{lead}input.size(-2) should match other.size(-1)")
+    batch = broadcast_shape(tuple(input.shape[:-2]), tuple(b.shape[: input.dim() - 2]))
+    # PyTorch takes the leading sizes of a matrix for those of a batch, each element of which is the whole matrix.
+    return b if vector or b.dim() == input.dim() else b.expand(*batch, *b.shape[-2:])

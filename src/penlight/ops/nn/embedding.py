@@ -11,7 +11,7 @@ from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...autograd import views
 from ...kernels import index_width
-from ...kernels.index.gather_scatter import all_inside, bag_sums, nonzero, reduce_rows as add_rows
+from ...kernels.index.gather_scatter import all_inside, bag_sums, nonzero, reduce_rows as add_rows, take_slices
 from ...kernels.index.scatter import embedding_backward as _embedding_back_kernel, reduce_rows
 from ...kernels.index_width import native_counts
 from ...tensor import Tensor, wrap
@@ -34,7 +34,7 @@ def _embedding_array(weight: Any, indices: Any, padding_idx: int, scale_grad_by_
     # As unsigned integers, negative indices become huge.
     if indices.size and indices.view(_UNSIGNED[indices.itemsize]).max() >= len(weight):
         raise out_of_range(weight.shape, 0, indices)
-    return weight.take(indices, 0, mode="clip")
+    return weight.take(indices, 0, mode="clip") if weight.flags.c_contiguous else take_slices(weight, indices, 0)
 
 
 def _factors(indices: Any, padding_idx: int, scale_grad_by_freq: bool, np_dtype: Any) -> Any:
