@@ -88,6 +88,10 @@ REFUSALS = {
     "of memory that was written": """
         refuse_written_memory()
     """,
+    "of written memory after the first kernels": """
+        assert torch.randn(5000).erf().isfinite().all()
+        refuse_written_memory()
+    """,
 }
 
 
