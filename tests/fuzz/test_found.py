@@ -1078,6 +1078,8 @@ def test_cells_refuse_weights_of_other_sizes(cell: Any, gates: int) -> None:
         expected = rf"{name} first dim must be {gates} \* hidden_size = {rows}, but got {rows - 1}"
         refused(expected, lambda wrong=wrong: cell(x, state, *wrong))
     refused("The expanded size of the tensor", lambda: cell(x, state, *weights[:3], torch.zeros(rows + 1)))
+    words = "self and mat2 must have the same dtype, but got Long and Float"
+    refused(words, lambda: cell(x, state, *weights[:3], weights[3].long()))
 
 
 def test_fractional_pooling_refuses_empty_images() -> None:

@@ -13,11 +13,11 @@ from typing import Any
 import penlight
 from penlight import Tensor
 
-from ..linalg.addmm import linear
+from ..linalg.addmm import check_sum, linear
 from .recurrent import fused, stacked
 
 State = tuple[Tensor, ...]
-"""What goes from step to step: (h,), and for an LSTM (h, c)."""
+"""The state passed from step to step: (h,), and for an LSTM (h, c)."""
 
 
 def run(mode: str, input: Tensor, hidden: State, weights: Sequence[Tensor], has_biases: bool, num_layers: int,
@@ -239,6 +239,8 @@ def run_cell(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | 
     for bias in (b_ih, b_hh) if mode == "GRU" else (b_hh, b_ih):
         if bias is not None and bias.shape != (rows,):
             bias.expand(input.size(0), rows)  # raises unless it broadcasts
+    if b_hh is not None and mode != "GRU" and b_hh.dtype is not w_hh.dtype:
+        check_sum(b_hh, w_hh, w_hh)
     prepare, step = _STEPS[mode]
     named = {"w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh, "w_hr": None}
     projected, recurrent = prepare(input, named)
