@@ -583,7 +583,7 @@ def detach(tensor: Tensor) -> Tensor:
     out._vc = views_of(tensor)
     if tensor.is_inference():
         dispatch.mark_inference(out)
-    modes.tell_cut([tensor], out, "detach()")
+    modes.report_cut([tensor], out, "detach()")
     return out
 
 

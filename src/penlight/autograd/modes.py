@@ -5,8 +5,8 @@ Forward mode, batching, saved-tensor hooks, anomaly mode, inference mode and the
 They share one: `NAMESPACE["SLOW"]`, the number of slow modes that are open anywhere in the process. The generated
 functions of the ops have NAMESPACE as their globals, so the check is one cached load. If it is not zero, an op checks the modes of its own
 thread (`enter` in `ops/machinery/dispatch.py`). If one of them must see the op, it takes the readable path; if none or only inference mode,
-a copy of the generated function without the check runs it. So it does under `watch`, whose log is told afterwards: `NAMESPACE["LOGS"]`, the
-number of open logs, tells in one comparison that no other slow mode is open.
+a copy of the generated function without the check runs it. The same happens under `watch`, whose log gets a report afterwards: if
+`NAMESPACE["LOGS"]`, the number of open logs, equals `SLOW`, no other slow mode is open.
 
 # Note [Silent arithmetic]
 PyTorch never warns about a division by zero or an overflow. NumPy does, through `warnings`, and suppressing that by `np.errstate` costs
@@ -100,14 +100,14 @@ ANOMALY = {"enabled": False, "check_nan": True}
 log: ContextVar[Any] = ContextVar("penlight_log", default=None)
 
 
-def tell_cut(sources: list[Any], out: Any, what: str) -> None:
-    """Tell an open log that `out` (a tensor, or None for a Python value) was computed from tensors without being recorded."""
+def report_cut(sources: list[Any], out: Any, what: str) -> None:
+    """Report to an open log that `out` (a tensor, or None for a Python value) was computed from tensors without being recorded."""
     if (seen := log.get()) is not None and (sources := [t for t in sources if t.requires_grad]):
         seen.on_cut(sources, out, what)
 
 
-def tell_writes(tensors: Any) -> None:
-    """Tell an open log that tensors were written to, after their versions were bumped."""
+def report_writes(tensors: Any) -> None:
+    """Report to an open log that tensors were written to, after their versions were bumped."""
     if (seen := log.get()) is not None:
         seen.on_write([t for t in tensors if type(t._vc) is list])  # inference tensors have no versions
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..kernels.addresses import offset as bytes_between
 from ..kernels.lazy import lazy_import
-from .modes import NAMESPACE, grad_mode, inference, is_grad_enabled, sequence, tell_writes
+from .modes import NAMESPACE, grad_mode, inference, is_grad_enabled, report_writes, sequence
 from .node import DEAD_END, FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Freed, Node
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class View:
     __slots__ = ("__dict__", "base", "creation", "replay")
 
     origin: tuple[str, int] | None = None  # the op's name and output number when its edge went stale
-    own: Edge = NO_EDGE  # its edge as a leaf, if it was told to require grad while its base did not
+    own: Edge = NO_EDGE  # its edge as a leaf, if it was set to require grad while its base did not
     written_without_history = False  # its memory was written to while its base did not require grad
     retained: tuple[weakref.ref[Node], int] | None = (
         None  # where it retains its gradient until its stale edge is regenerated
@@ -166,7 +166,7 @@ def bump(tensor: Tensor, tell: bool = True) -> None:
         return  # an inference tensor has no version
     vc[0] += 1
     if NAMESPACE["SLOW"] and tell:
-        tell_writes((tensor,))
+        report_writes((tensor,))
     if vc[1] is not None:
         for ref in vc[1][1:]:
             view = ref()

@@ -52,7 +52,7 @@ def tensor(
         )
     out = wrap(array_of(data, dtype, copy=True))
     if modes.slow():
-        modes.tell_cut(tensors_in(data), out, "torch.tensor()")
+        modes.report_cut(tensors_in(data), out, "torch.tensor()")
     return _leaf(out, requires_grad)
 
 
@@ -101,7 +101,7 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
         return data if dtype is None else data.to(dtype)
     out = wrap(array_of(data, dtype, copy=False))
     if modes.slow():
-        modes.tell_cut(tensors_in(data), out, "torch.as_tensor()")
+        modes.report_cut(tensors_in(data), out, "torch.as_tensor()")
     return out
 
 
@@ -523,7 +523,7 @@ def _install() -> None:
             requires_grad=requires_grad,
         )
         if modes.slow() and isinstance(data, Tensor):
-            modes.tell_cut([data], out, "new_tensor()")
+            modes.report_cut([data], out, "new_tensor()")
         return out
 
     def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **kwargs: Any) -> Tensor:

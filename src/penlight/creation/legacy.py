@@ -44,7 +44,7 @@ def legacy_tensor(dtype: dtypes.dtype | None, *args: Any, device: Any = None, si
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
         out = wrap(array_of(data, made, copy=True))
         if modes.slow():
-            modes.tell_cut(tensors_in(data), out, "torch.Tensor()")
+            modes.report_cut(tensors_in(data), out, "torch.Tensor()")
         return out
     if any(not isinstance(a, int) for a in args):
         raise TypeError("new() received an invalid combination of arguments")

@@ -457,7 +457,7 @@ def _all_to_all(
     plan = np.empty((ranks.size(), 2, ranks.size()), np.int64)
     mine = np.array([sizes, expected], np.int64)
     item = sent.dtype.itemsize
-    told = ranks._begin(called, lambda: ranks._data.all_gather(mine, plan), same=[sent.dtype.name])
+    counts = ranks._begin(called, lambda: ranks._data.all_gather(mine, plan), same=[sent.dtype.name])
 
     def start() -> Request:
         if (plan[:, 0] != plan[:, 1].T).any():
@@ -474,7 +474,7 @@ def _all_to_all(
             )
         finish()
 
-    work = ranks._begin(called, start, same=None, after=told, finish=end, result=list(result), size=sent.nbytes)
+    work = ranks._begin(called, start, same=None, after=counts, finish=end, result=list(result), size=sent.nbytes)
     return _waited([work], async_op)
 
 

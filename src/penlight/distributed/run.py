@@ -128,7 +128,7 @@ class Launcher:
     def _start(self, local: int, port: int, attempt: int) -> subprocess.Popen[bytes]:
         given, rank = self.arguments, self._first() + local
         everyone = self.machines * self.count
-        told = {
+        variables = {
             "RANK": rank,
             "LOCAL_RANK": local,
             "GROUP_RANK": given.node_rank,
@@ -144,7 +144,7 @@ class Launcher:
             "TORCHELASTIC_MAX_RESTARTS": given.max_restarts,
             "TORCHELASTIC_RUN_ID": given.rdzv_id,
         }
-        environment = {**os.environ, **{name: str(value) for name, value in told.items()}}
+        environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
         if self.count > 1:  # one thread per rank, unless the user has set it
             for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
                 environment.setdefault(name, os.environ.get("OMP_NUM_THREADS", "1"))

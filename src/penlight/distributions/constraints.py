@@ -68,9 +68,9 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    def __call__(self, **told: Any) -> Any:
+    def __call__(self, **known: Any) -> Any:
         """A copy of this constraint with more known properties."""
-        return _Dependent(**{"is_discrete": self._is_discrete, "event_dim": self._event_dim, **told})
+        return _Dependent(**{"is_discrete": self._is_discrete, "event_dim": self._event_dim, **known})
 
     def check(self, x: Tensor) -> Tensor:
         raise ValueError("Cannot determine validity of dependent constraint")

@@ -51,7 +51,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if type(data) in (Tensor, Parameter):
             out = Tensor._make_subclass(cls, data, requires_grad)
             if modes.slow():
-                modes.tell_cut([data], out, "nn.Parameter()")
+                modes.report_cut([data], out, "nn.Parameter()")
             return out
         if type(data) is Marked:
             return cls(data.resolve_conj().resolve_neg(), requires_grad)

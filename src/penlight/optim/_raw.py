@@ -26,7 +26,7 @@ import numpy as np
 
 import penlight
 from penlight import Tensor
-from penlight.autograd.modes import NAMESPACE, tell_writes
+from penlight.autograd.modes import NAMESPACE, report_writes
 from penlight.autograd.views import bump
 from penlight.kernels.addresses import address
 from penlight.kernels.elementwise.strategies import COMPILED
@@ -284,7 +284,7 @@ class Plan:
         if NAMESPACE["SLOW"]:  # something may observe writes
             for tensor in self.touched:
                 bump(tensor, tell=False)
-            tell_writes(self.touched)
+            report_writes(self.touched)
             return
         for tensor in self.touched:
             versions = tensor._vc

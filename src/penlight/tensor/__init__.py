@@ -384,7 +384,7 @@ class Tensor(_Methods):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         if _NAMESPACE["SLOW"]:
-            modes.tell_cut([self], self, "detach_()")
+            modes.report_cut([self], self, "detach_()")
         if isinstance(self._edge[0], AccumulateGrad):
             self._leaf_edge = self._edge
         self._edge = NO_EDGE
@@ -403,7 +403,7 @@ class Tensor(_Methods):
         if type(self._vc) is NoVersion:
             out._vc, meta_of(out).inference = self._vc, True
         if _NAMESPACE["SLOW"]:
-            modes.tell_cut([self], out, ".data")
+            modes.report_cut([self], out, ".data")
         return out
 
     @data.setter

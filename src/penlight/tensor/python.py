@@ -47,7 +47,7 @@ class AsPython:
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         if _NAMESPACE["SLOW"]:
-            modes.tell_cut([self], None, "item()")
+            modes.report_cut([self], None, "item()")
             if self._level is not None:
                 return self._level.item(self)
         return _number(self._array.item())
@@ -59,7 +59,7 @@ class AsPython:
         [[0, 1], [2, 3]]
         """
         if _NAMESPACE["SLOW"]:
-            modes.tell_cut([self], None, "tolist()")
+            modes.report_cut([self], None, "tolist()")
         array = self._array
         return (array.astype(np.float32) if array.dtype.kind == "V" else array).tolist()
 
@@ -73,14 +73,14 @@ class AsPython:
             raise RuntimeError(".numpy() is not supported for tensor subclasses.")
         if force:
             if _NAMESPACE["SLOW"]:
-                modes.tell_cut([self], None, "numpy()")
+                modes.report_cut([self], None, "numpy()")
             return self.detach()._array
         if self.requires_grad and modes.grad_mode.get():  # under no_grad, changes to the array are not recorded anyway
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.dtype is dtypes.bfloat16:
             raise TypeError("Got unsupported ScalarType BFloat16")
         if _NAMESPACE["SLOW"]:
-            modes.tell_cut([self], None, "numpy()")
+            modes.report_cut([self], None, "numpy()")
         return self._array
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

@@ -27,7 +27,7 @@ from .ir import Kernel
 from .llvm import Emitter
 from .x86 import address_of
 
-# What LLVM calls without being told to: for loops that fill memory, and on processors that have no such instruction.
+# Functions that LLVM calls on its own: for loops that fill memory, and on processors without the instruction.
 _IMPLICIT = (
     "memset", "memcpy", "fma", "fmaf", "rint", "rintf", "floor", "floorf", "ceil", "ceilf", "trunc", "truncf",
 )  # fmt: skip
