@@ -211,9 +211,10 @@ def test_unique_consecutive_pinned():
 
 
 @pytest.mark.parametrize("rows", [3, 40])
+@pytest.mark.parametrize("bounds", [13, 40])
 @pytest.mark.parametrize("right", [False, True])
-def test_searchsorted_batched(rows, right):
-    sequence = np.sort(rng.integers(0, 20, (rows, 2, 13)).astype("f4"), -1)
+def test_searchsorted_batched(rows, bounds, right):
+    sequence = np.sort(rng.integers(0, 20, (rows, 2, bounds)).astype("f4"), -1)
     values = rng.integers(-1, 22, (rows, 2, 9)).astype("f4")
     values[0, 0, 0] = NAN
     found = K.searchsorted(sequence, values, right)

@@ -25,15 +25,7 @@ from . import waiting_threads
 from .executable import compiles as available
 from .lazy import lazy_import
 
-__all__ = [
-    "Kernel",
-    "available",
-    "in_order",
-    "kernel",
-    "over_elements",
-    "over_rows",
-    "suits",
-]
+__all__ = ["Kernel", "available", "in_order", "kernel", "over_elements", "over_rows", "suits"]
 
 load = lazy_import(globals(), "load", ".compiler.load")
 definitions = lazy_import(globals(), "definitions", ".compiler.rows")

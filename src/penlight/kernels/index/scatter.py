@@ -216,11 +216,7 @@ def index_add(
 
 
 def embedding_backward(
-    grad: np.ndarray,
-    indices: np.ndarray,
-    num_weights: int,
-    padding_idx: int = -1,
-    scale_grad_by_freq: bool = False,
+    grad: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int = -1, scale_grad_by_freq: bool = False
 ) -> np.ndarray:
     """Gradient (num_weights, D) of an embedding table from grad (..., D) at indices (...)."""
     columns = grad.shape[-1]

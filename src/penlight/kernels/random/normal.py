@@ -172,10 +172,7 @@ def _scale32(samples: np.ndarray, mean: float, std: float) -> None:
 
 
 def _fill_long(
-    engine: Engine,
-    out: np.ndarray,
-    fill: Callable[[Engine, np.ndarray], None],
-    transform: Callable[[np.ndarray], None],
+    engine: Engine, out: np.ndarray, fill: Callable[[Engine, np.ndarray], None], transform: Callable[[np.ndarray], None]
 ) -> None:
     """Fill an array of at least 16 elements with standard normal samples."""
     # Note [Sixteen at a time]

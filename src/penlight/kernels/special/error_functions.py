@@ -12,18 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..fma import product_error
-from .common import (
-    Array,
-    as_it_is,
-    chosen,
-    horner,
-    is_half,
-    one_by_one,
-    over_arrays,
-    piecewise,
-    rational,
-    unary,
-)
+from .common import Array, as_it_is, chosen, horner, is_half, one_by_one, over_arrays, piecewise, rational, unary
 
 _SQRT2 = 1.4142135623730951
 _SQRT_HALF = 0.7071067811865476
