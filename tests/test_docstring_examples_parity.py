@@ -22,9 +22,7 @@ KNOWN = {
     "refused: quantised tensors": """fake_quantize_per_channel_affine fake_quantize_per_tensor_affine quantize_per_channel
         quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm quantized_max_pool1d quantized_max_pool2d""",
     "refused: sparse tensors in blocks, or of other than two dimensions": """Tensor.to_sparse Tensor.to_sparse_bsc
-        Tensor.to_sparse_bsr Tensor.to_sparse_csc Tensor.to_sparse_csr sparse_bsc_tensor sparse_bsr_tensor
-        sparse.as_sparse_gradcheck""",
-    "nodes of sparse tensors are those of what ran on their values": "sparse.mm",
+        Tensor.to_sparse_bsr sparse_bsc_tensor sparse_bsr_tensor sparse.as_sparse_gradcheck""",
     "refused: nested tensors in the strided layout": "nested.as_nested_tensor nested.nested_tensor nested.to_padded_tensor",
     "refused: a gradient of another dtype, complex halves, rounding modes of the processor": """Tensor.grad_dtype
         set_default_dtype set_flush_denormal""",

@@ -157,7 +157,8 @@ def test_numpys_functions_differentiate_behind_a_switch(use):
 
 
 def test_what_has_no_counterpart_is_numpys_with_the_switch_too():
-    with torch.numpy_functions(True):
+    with torch.numpy_functions(True) as switch:
+        assert repr(switch) == "numpy_functions(mode=True)"
         assert isinstance(np.cbrt(torch.tensor([8.0])), np.ndarray)
         assert np.add.reduce(torch.ones(3)) == 3.0 and np.median(torch.tensor([1.0, 2.0])) == 1.5
         with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):

@@ -35,8 +35,11 @@ class numpy_functions:
     """
 
     def __init__(self, mode: bool = True) -> None:
-        self._before = "__array_ufunc__" in vars(Tensor)
+        self._before, self.mode = "__array_ufunc__" in vars(Tensor), mode
         self._set(mode)
+
+    def __repr__(self) -> str:  # what a notebook shows below `torch.numpy_functions(True)`
+        return f"numpy_functions(mode={self.mode})"
 
     def __enter__(self) -> numpy_functions:
         return self

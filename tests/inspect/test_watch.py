@@ -65,6 +65,19 @@ def test_both_lines_of_a_custom_function() -> None:
     assert "It was written to here, by add_():" in text and "x.add_(1)  # the culprit" in text
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_both_lines_of_an_index(create_graph: bool) -> None:
+    def program() -> None:
+        index, x = torch.tensor([0, 1]), torch.ones(3, requires_grad=True)
+        y = x[index]  # saves its index
+        index += 1  # the culprit
+        torch.autograd.grad(y.sum(), x, create_graph=create_graph)
+
+    text = notes(program)
+    assert text.count("It was saved here") == 1 and "It was saved here, for IndexBackward0:" in text
+    assert "y = x[index]  # saves its index" in text and "index += 1  # the culprit" in text
+
+
 def test_a_second_backward_pass_names_the_line_of_the_graph_that_is_used_again() -> None:
     cell, state = torch.nn.RNNCell(2, 2), torch.zeros(1, 2)
 

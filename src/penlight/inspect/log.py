@@ -35,6 +35,7 @@ from .values import (
     tensors_in,
 )
 
+_WRITTEN = "It was written to here"
 _CASTS = {"to", "type", "long", "int", "short", "char", "byte", "bool"}
 _NOTHING: frozenset[str] = frozenset()
 # Stands for the edge of a view whose base was written to: it is made when the program asks for it (Note [Stale edges] in autograd/views.py).
@@ -336,13 +337,19 @@ class Log(Listener):
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
         """Run a node, and record NaN or infinity that it makes from finite gradients and finite saved values."""
         op = getattr(node, "op", None)  # a custom function has none
-        if not self.sees_nodes or (op is not None and "rules" in op.keeps_finite):
-            return run(node, grad)
-        held = held_by(node)  # running the node frees it
-        if type(node._fit) is PackedFit:  # type: ignore[attr-defined]  # a slot
-            results = run_noting_unpacked(run, node, grad, held)
-        else:
-            results = run(node, grad)
+        try:
+            if not self.sees_nodes or (op is not None and "rules" in op.keeps_finite):
+                return run(node, grad)
+            held = held_by(node)  # running the node frees it
+            if type(node._fit) is PackedFit:  # type: ignore[attr-defined]  # a slot
+                results = run_noting_unpacked(run, node, grad, held)
+            else:
+                results = run(node, grad)
+        except RuntimeError as error:  # a rule that refused an index does not know its node
+            notes = getattr(error, "__notes__", None)
+            if notes and notes[-1].startswith(_WRITTEN):
+                notes[-1] = _saved_at(node) + notes[-1]
+            raise
         for index, made in enumerate(results):
             if made is None or made is grad:
                 continue
@@ -477,14 +484,17 @@ class Log(Listener):
 
     def who_wrote(self, array: Array, since: int, node: Node | None) -> str:
         """The note for the error that a saved tensor was modified: the line that saved it, and the lines that wrote to it."""
-        line = None if node is None else node.extra().get("line")
-        saved = "" if line is None else f"It was saved here, for {node.name()}:\n{line}"  # type: ignore[union-attr]
+        saved = "" if node is None else _saved_at(node)
         lines = [
-            f"It was written to here{', by ' * bool(event.by)}{event.by}:\n{event.where}"
-            for event in self.writes_to(array, since)
+            f"{_WRITTEN}{', by ' * bool(event.by)}{event.by}:\n{event.where}" for event in self.writes_to(array, since)
         ]
         written = "".join(dict.fromkeys(lines))
         return (saved + (written or "penlight.inspect.watch() has not seen who wrote to it.")).rstrip()
+
+
+def _saved_at(node: Node) -> str:
+    line = node.extra().get("line")
+    return "" if line is None else f"It was saved here, for {node.name()}:\n{line}"
 
 
 def _call_of(op: Any, inplace: bool) -> str:

@@ -83,7 +83,7 @@ def _declare(dims: int) -> None:
     traits(channels_last=(4,) if dims == 2 else (4, 5), backward="grad input")(largest)
     refused = {} if dims == 2 else {"h": "avg_pool3d_out_frame"}
     traits(channels_last=(4,) if dims == 2 else (), refuses=refused, backward="grad input")(mean)
-    traits(channels_last=(4,) if dims == 2 else (), refuses={"biuc": f"max_unpool{dims}d"})(unpool)
+    traits(channels_last=(4,) if dims == 2 else (), gradient_format="", refuses={"biuc": f"max_unpool{dims}d"})(unpool)
     largest.__name__, mean.__name__, unpool.__name__ = f"_max_pool{dims}d", f"_avg_pool{dims}d", f"_max_unpool{dims}d"
     differentiable(
         kernels.max_pool, node=f"MaxPool{dims}DWithIndicesBackward0", results=("result0", "result1"), input=_max_rule
