@@ -401,6 +401,17 @@ TOPICS: dict[str, str] = {
         with torch.inference_mode(): print(torch.func.jvp(torch.func.grad(lambda x: (x**3).sum()), (n,), (n,)), torch.func.vmap(lambda x: torch.func.jvp(torch.exp, (x,), (x,))[1])(n))
         with torch.inference_mode(): f = lambda x: (print(torch.is_inference_mode_enabled(), torch.is_grad_enabled()), x)[1]; _ = torch.func.jvp(f, (n,), (n,)); _ = torch.func.grad(lambda x: f(x).sum())(n)
     """,
+    "NumPy scalars as numbers": """
+        import numpy as np; x, i = torch.tensor([1.0, 3.0]), torch.tensor([1, 3]); numbers = [np.int64(2), np.int32(2), np.float64(2), np.float32(2), np.float16(2), np.bool_(True), np.uint8(2)]
+        for v in numbers: print(x.clamp(v), i.clamp(v), x.clamp(max=v), i.clamp(v, v), x.clamp_min(v), i.clamp_max(v), torch.clip(x, v))
+        for v in numbers: print(torch.addcmul(x, x, x, value=v), torch.addcdiv(x, x, x, value=v), torch.lerp(x, x + 1, v), torch.copysign(-x, v), torch.copysign(i, v))
+        for v in numbers: print(torch.full((1,), v), torch.where(x > 1, v, v), torch.where(i > 1, i, v), torch.where(x > 1, x, v), torch.nn.functional.threshold(x, v, v), torch.nn.functional.softshrink(x, v))
+        for v in numbers: print(i // v, i % v, i**v, torch.pow(v, i), x.clone().pow_(v), torch.fmod(i, v), i + v, v * i, torch.special.xlog1py(x, v), torch.gradient(x, spacing=v))
+        for v in numbers[:2]: print(i.clone().pow_(v), i.clone().clamp_(v), i.clone().mul_(v))
+        for v in numbers: m = torch.nn.BatchNorm1d(2, momentum=v); _ = m(torch.stack([x, -x])); print(m.running_var, m.running_mean.dtype)
+        i.clone().clamp_(np.float64(2))
+        torch.isclose(torch.tensor(-1.0), torch.tensor(0.2), np.int64(1), np.int64(1)), torch._foreach_addcmul([x], [x], [x], np.float64(2))
+    """,
     "scattering nothing": """
         x = torch.ones(2, 3); i = torch.zeros(0, dtype=torch.int64); x.scatter(0, i, torch.ones(4)).sum(), x.scatter_add(0, i[:, None], torch.ones(5, 5, 5)).sum(), x.scatter_reduce(1, i, torch.ones(()), "prod").sum(), x.scatter(0, torch.zeros(5, 0, dtype=torch.int64), torch.ones(2, 2)).sum()
         x.clone().scatter_(1, torch.zeros(0, 9, dtype=torch.int64), 2.0).sum(), x.clone().scatter_add_(0, i, torch.ones(1)).sum(), x.gather(0, i)
