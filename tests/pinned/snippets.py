@@ -410,6 +410,9 @@ TOPICS: dict[str, str] = {
         for v in numbers[:2]: print(i.clone().pow_(v), i.clone().clamp_(v), i.clone().mul_(v))
         for v in numbers: m = torch.nn.BatchNorm1d(2, momentum=v); _ = m(torch.stack([x, -x])); print(m.running_var, m.running_mean.dtype)
         i.clone().clamp_(np.float64(2))
+        torch.Tensor(np.int64(3)).shape, torch.FloatTensor(np.int64(2), 3).shape, torch.LongTensor(np.int32(2), torch.tensor(3)).shape, x.new(np.int64(2)).shape
+        torch.Tensor(np.float64(3))
+        [torch.tensor(d).dtype for d in ([[0.0, 1.0], x], [[0, 1], x], [[0.0, 1.0], x.double()], [[1j, 1], x], [[True, False], i], [[x[0], 1.0], [1, 2]], [[np.float32(1), 1.0], x])]
         torch.isclose(torch.tensor(-1.0), torch.tensor(0.2), np.int64(1), np.int64(1)), torch._foreach_addcmul([x], [x], [x], np.float64(2))
     """,
     "NumPy integers as sizes": """

@@ -445,7 +445,7 @@ _OVERFLOWS = (
 )
 
 
-def with_numbers(name: str, call: Call) -> Call | None:
+def with_numbers(name: str, call: Call, error: Exception) -> Call | None:
     """The call with Python scalars for NumPy's, and for 0-d tensors where PyTorch wants a scalar; None if there are none."""
     for known, args in ((name, call.args), ("Tensor." + name, call.args[1:])):
         for form in forms(known)[0] if call.method is None or call.method == known.startswith("Tensor.") else ():
@@ -457,9 +457,11 @@ def with_numbers(name: str, call: Call) -> Call | None:
                 }
                 names = [p.name for p in form.positional]
                 return _with_scalars(call, len(call.args) - len(args), names, wanted)
-    if forms(name)[0] or forms("Tensor." + name)[0]:
+    if forms(name)[0] or forms("Tensor." + name)[0] or isinstance(error, RuntimeError):
         return None
-    return _with_scalars(call, 0, [], set())  # of a function that is written in Python there
+    return _with_scalars(
+        call, 0, [], set()
+    )  # of a function that is written in Python there, and did not refuse them itself
 
 
 def _with_scalars(call: Call, skipped: int, names: list[str], wanted: set[str]) -> Call | None:

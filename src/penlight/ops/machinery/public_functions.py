@@ -298,7 +298,7 @@ def after_failure(public: Any, name: str, values: tuple[Any, ...], failure: Exce
         if not inside and not _hands_over(frame.f_back):
             if _torch_function.activate_for((*call.args, *call.kwargs.values())):
                 return (public(*call.args, **call.kwargs),)
-        numbers = _argument_errors.with_numbers(name, call)
+        numbers = _argument_errors.with_numbers(name, call, failure)
         if numbers is not None:
             try:
                 return (public(*numbers.args, **numbers.kwargs),)
