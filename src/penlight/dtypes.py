@@ -287,7 +287,7 @@ def of_number(value: Any) -> dtype:
     """The dtype that a Python number would have as a tensor."""
     if isinstance(value, bool):
         return bool_
-    if isinstance(value, int):
+    if isinstance(value, (int, np.integer)):
         return int64
     return default_complex() if isinstance(value, complex) else get_default_dtype()
 

@@ -401,6 +401,30 @@ TOPICS: dict[str, str] = {
         with torch.inference_mode(): print(torch.func.jvp(torch.func.grad(lambda x: (x**3).sum()), (n,), (n,)), torch.func.vmap(lambda x: torch.func.jvp(torch.exp, (x,), (x,))[1])(n))
         with torch.inference_mode(): f = lambda x: (print(torch.is_inference_mode_enabled(), torch.is_grad_enabled()), x)[1]; _ = torch.func.jvp(f, (n,), (n,)); _ = torch.func.grad(lambda x: f(x).sum())(n)
     """,
+    "NumPy scalars as numbers": """
+        import numpy as np; x, i = torch.tensor([1.0, 3.0]), torch.tensor([1, 3]); numbers = [np.int64(2), np.int32(2), np.float64(2), np.float32(2), np.float16(2), np.bool_(True), np.uint8(2)]
+        for v in numbers: print(x.clamp(v), i.clamp(v), x.clamp(max=v), i.clamp(v, v), x.clamp_min(v), i.clamp_max(v), torch.clip(x, v))
+        for v in numbers: print(torch.addcmul(x, x, x, value=v), torch.addcdiv(x, x, x, value=v), torch.lerp(x, x + 1, v), torch.copysign(-x, v), torch.copysign(i, v))
+        for v in numbers: print(torch.full((1,), v), torch.where(x > 1, v, v), torch.where(i > 1, i, v), torch.where(x > 1, x, v), torch.nn.functional.threshold(x, v, v), torch.nn.functional.softshrink(x, v))
+        for v in numbers: print(i // v, i % v, i**v, torch.pow(v, i), x.clone().pow_(v), torch.fmod(i, v), i + v, v * i, torch.special.xlog1py(x, v), torch.gradient(x, spacing=v))
+        for v in numbers[:2]: print(i.clone().pow_(v), i.clone().clamp_(v), i.clone().mul_(v))
+        for v in numbers: m = torch.nn.BatchNorm1d(2, momentum=v); _ = m(torch.stack([x, -x])); print(m.running_var, m.running_mean.dtype)
+        i.clone().clamp_(np.float64(2))
+        torch.Tensor(np.int64(3)).shape, torch.FloatTensor(np.int64(2), 3).shape, torch.LongTensor(np.int32(2), torch.tensor(3)).shape, x.new(np.int64(2)).shape
+        torch.Tensor(np.float64(3))
+        [torch.tensor(d).dtype for d in ([[0.0, 1.0], x], [[0, 1], x], [[0.0, 1.0], x.double()], [[1j, 1], x], [[True, False], i], [[x[0], 1.0], [1, 2]], [[np.float32(1), 1.0], x])]
+        torch.isclose(torch.tensor(-1.0), torch.tensor(0.2), np.int64(1), np.int64(1)), torch._foreach_addcmul([x], [x], [x], np.float64(2))
+    """,
+    "NumPy integers as sizes": """
+        import numpy as np; F = torch.nn.functional; x = torch.arange(24.0).view(2, 3, 4); counts = [(np.int64(1), np.int64(2)), (np.int32(1), np.int32(2)), (np.uint8(1), np.uint8(2))]
+        for one, two in counts: print(torch.nn.MaxPool1d(two)(x)[0], torch.nn.AvgPool1d(two, one)(x)[0], F.max_pool1d(x, two, stride=one).shape, F.adaptive_avg_pool1d(x, two)[0], F.lp_pool1d(x, two, two).shape)
+        for one, two in counts: print(F.unfold(x[None], two).shape, F.fold(torch.ones(1, 4, 1), two, two), torch.nn.Unfold(two, stride=one)(x[None]).shape, torch.nn.Fold(two, two)(torch.ones(1, 4, 1)).shape, F.pixel_shuffle(torch.ones(1, 4, 2, 2), two).shape)
+        for one, two in counts: print(F.group_norm(x[:, :2], two)[0], torch.nn.GroupNorm(two, 2)(x[:, :2]).shape, F.cross_entropy(x[0], torch.tensor([0, 1, 2]), ignore_index=one), torch.nn.CrossEntropyLoss(ignore_index=two)(x[0], torch.tensor([0, 1, 2])))
+        for one, two in counts: print(torch.nn.Conv1d(3, two, two, stride=one, padding=one)(x).shape, F.conv1d(x, torch.ones(2, 3, 2), stride=two).shape, torch.nn.LSTM(two, two, two)(x[:, :, :2])[0].shape, F.interpolate(x, two).shape)
+        __name__ = "program"; t = torch.tensor(2); torch.randperm(t).shape, torch.linspace(0, 1, t), torch.eye(t), torch.combinations(x[0, 0], t).shape, F.adaptive_avg_pool1d(x, t).shape, F.avg_pool1d(x, t, t).shape
+        F.max_pool1d(x, np.int64(9))
+        F.group_norm(x, np.int64(2))
+    """,
     "scattering nothing": """
         x = torch.ones(2, 3); i = torch.zeros(0, dtype=torch.int64); x.scatter(0, i, torch.ones(4)).sum(), x.scatter_add(0, i[:, None], torch.ones(5, 5, 5)).sum(), x.scatter_reduce(1, i, torch.ones(()), "prod").sum(), x.scatter(0, torch.zeros(5, 0, dtype=torch.int64), torch.ones(2, 2)).sum()
         x.clone().scatter_(1, torch.zeros(0, 9, dtype=torch.int64), 2.0).sum(), x.clone().scatter_add_(0, i, torch.ones(1)).sum(), x.gather(0, i)

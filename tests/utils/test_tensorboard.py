@@ -33,6 +33,7 @@ def events(folder):
 @pytest.mark.skipif(not HERE, reason="tensorboard is not installed")
 def test_records(tmp_path):
     from penlight.utils.tensorboard import SummaryWriter
+    from penlight.utils.tensorboard.summary import hparams
 
     with SummaryWriter(tmp_path) as writer:
         for step in range(2):
@@ -55,6 +56,12 @@ def test_records(tmp_path):
     assert image.encoded_image_string.startswith(b"\x89PNG")
     assert found[".", 0, "t/text_summary"].tensor.string_val[0] == b"hello"
     assert found["run", 0, "acc"].simple_value == 0.5
+    tags = [record.value[0].tag for record in hparams({"lr": 0.1}, {"acc": 0.5})]
+    assert tags == ["_hparams_/experiment", "_hparams_/session_start_info", "_hparams_/session_end_info"]
+    assert len(hparams(hparam_dict={"lr": 0.1}, metric_dict={}, hparam_domain_discrete={"lr": [0.1, 0.2]})) == 3
+    for refused in (lambda: hparams(), lambda: hparams({"lr": 0.1}, ["acc"]), lambda: hparams({}, {}, [1])):
+        with pytest.raises(TypeError, match="should be a dictionary, nothing logged"):
+            refused()
 
 
 @pytest.mark.skipif(not HERE, reason="tensorboard is not installed")

@@ -722,7 +722,6 @@ devices.fork_rng: accepted and ignored
 device_types: accepted and ignored
 diag.tril_matrix_to_vec, diag.vec_to_tril_matrix: the last diagonal, 0 for the main one
 dict.WeakIdKeyDictionary: the initial items
-discrete: the values that a hyperparameter can have, by its name
 endianness.set_default_load_endianness: a `LoadEndianness`, or None for little-endian
 error_index: the index of the process
 error_pid: the process id
@@ -743,7 +742,6 @@ is_recompute: whether the forward pass is recomputed
 labels.pr_curve: 0 or 1 for each sample
 level.make_dual, level.unpack_dual: the level; None for the innermost one
 max_bins: the maximum number of buckets; more are merged
-metrics.hparams: the results, by name
 mod.set_module: the name of the module
 mutates_args: must be empty
 new_style: as a tensor, not as a simple value

@@ -119,11 +119,9 @@ def _inferred(array: Any, leaf: Any, data: Any) -> dtypes.dtype:
 
 
 def _flat(data: Any) -> Any:
-    """The items of nested lists."""
-    kinds = set(map(type, data))
-    while kinds <= {list, tuple} and kinds:
-        data = list(chain.from_iterable(data))
-        kinds = set(map(type, data))
+    """The items of nested lists, in which tensors may stand for lists."""
+    while not {list, tuple}.isdisjoint(map(type, data)):
+        data = list(chain.from_iterable([d if type(d) in (list, tuple) else (d,) for d in data]))
     return data
 
 

@@ -32,7 +32,7 @@ def legacy_tensor(dtype: dtypes.dtype | None, *args: Any, device: Any = None, si
     made = dtypes.get_default_dtype() if dtype is None else dtype
     if not args:
         return wrap(np.empty(0, made.np))
-    if len(args) == 1 and not isinstance(args[0], int):
+    if len(args) == 1 and (isinstance(args[0], bool) or not isinstance(args[0], (int, np.integer))):
         data = args[0]
         if isinstance(data, tuple) and type(data) is not tuple:
             return wrap(np.empty(tuple(data), made.np))
@@ -40,13 +40,14 @@ def legacy_tensor(dtype: dtypes.dtype | None, *args: Any, device: Any = None, si
             if dtype is not None and data.dtype is not dtype:
                 raise TypeError(f"expected {_options(dtype)} (got {_options(data.dtype)})")
             return OPS["_alias"].function(data)
-        if isinstance(data, (float, complex)):
-            raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+        if isinstance(data, (bool, float, complex, np.generic)):
+            kind = "numpy." * isinstance(data, np.generic) + type(data).__name__
+            raise TypeError(f"new(): data must be a sequence (got {kind})")
         out = wrap(array_of(data, made, copy=True))
         if modes.slow():
             modes.report_cut(tensors_in(data), out, "torch.Tensor()")
         return out
-    if any(not isinstance(a, int) for a in args):
+    if any(not isinstance(a, (int, np.integer, Tensor)) for a in args):
         raise TypeError("new() received an invalid combination of arguments")
     return wrap(np.empty(_size(args, "new"), made.np))
 

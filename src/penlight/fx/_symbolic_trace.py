@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from penlight import ScriptObject as ScriptObject, Tensor, _assert, _torch_function
+from penlight import Tensor, _assert, _torch_function
 from penlight.nn import Module, Parameter, Sequential
 
 from .graph import Graph

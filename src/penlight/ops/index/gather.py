@@ -370,7 +370,7 @@ def index_add(
     need_source_dtype("index_add_", input, source)
     need_index_count("index_add_", index, source, dim)
     need_slices(input, source, dim)
-    need_number(alpha)
+    alpha = need_number(alpha)
     if isinstance(alpha, Tensor):
         raise TypeError("alpha is a number")  # `after_failure` converts it
     need_real_value(alpha, input.dtype)

@@ -22,6 +22,7 @@ from ... import dtypes
 from ..._common.function_code import code_without_handler
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
+from .guards import number_of
 from .op import LIST, NUMBER, OPTIONAL, TENSOR
 from .public_functions import function_inside, layers_of
 
@@ -444,26 +445,38 @@ _OVERFLOWS = (
 )
 
 
-def with_numbers(name: str, call: Call) -> Call | None:
-    """The call with 0-d tensors converted to scalars where PyTorch wants a scalar; None if there are none."""
+def with_numbers(name: str, call: Call, error: Exception) -> Call | None:
+    """The call with Python scalars for NumPy's, and for 0-d tensors where PyTorch wants a scalar; None if there are none."""
     for known, args in ((name, call.args), ("Tensor." + name, call.args[1:])):
         for form in forms(known)[0] if call.method is None or call.method == known.startswith("Tensor.") else ():
-            if _misfit(name, form, args, call.kwargs) is not None:
-                continue
-            wanted = {
-                p.name
-                for p in (*form.positional, *form.keyword)
-                if p.kind in ("Number", "float", "int") and not p.number
-            }
-            named = {p.name: value for p, value in zip(form.positional, args)} | call.kwargs
-            if not any(isinstance(named.get(key), Tensor) for key in wanted):
-                return None
-            items = [
-                v.item() if p.name in wanted and isinstance(v, Tensor) else v for p, v in zip(form.positional, args)
-            ]
-            words = {k: v.item() if k in wanted and isinstance(v, Tensor) else v for k, v in call.kwargs.items()}
-            return Call((*call.args[: len(call.args) - len(args)], *items), words, call.method)
-    return None
+            if _misfit(name, form, args, call.kwargs) is None:
+                wanted = {
+                    p.name
+                    for p in (*form.positional, *form.keyword)
+                    if p.kind in ("Number", "float", "int", "ints1") and not p.number
+                }
+                names = [p.name for p in form.positional]
+                return _with_scalars(call, len(call.args) - len(args), names, wanted)
+    if forms(name)[0] or forms("Tensor." + name)[0] or isinstance(error, RuntimeError):
+        return None
+    return _with_scalars(
+        call, 0, [], set()
+    )  # of a function that is written in Python there, and did not refuse them itself
+
+
+def _with_scalars(call: Call, skipped: int, names: list[str], wanted: set[str]) -> Call | None:
+    """A call with scalars for the positional arguments after some, which have these names, and those by name."""
+
+    def scalar(value: Any, name: str) -> Any:
+        if isinstance(value, np.generic):
+            return number_of(value)
+        return value.item() if isinstance(value, Tensor) and name in wanted and not value.dim() else value
+
+    given = call.args[skipped:]
+    items = [scalar(v, key) for v, key in zip(given, [*names, *[""] * (len(given) - len(names))])]
+    words = {key: scalar(v, key) for key, v in call.kwargs.items()}
+    same = all(new is old for new, old in zip((*items, *words.values()), (*given, *call.kwargs.values())))
+    return None if same else Call((*call.args[:skipped], *items), words, call.method)
 
 
 def _fits_by_name(known: str, names: tuple[str, ...], call: Call, method: bool) -> bool:

@@ -28,7 +28,7 @@ from ...tensor import Tensor, wrap
 from ...tensor.outline import Outline
 from .arguments import broadcast_shape
 from .generate import lays_out, reduces, unchecked
-from .guards import refuse, wrong_type
+from .guards import number_of, refuse, wrong_type
 from .op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
 from .rules import CastFit, PackedFit, restore_result
 
@@ -312,11 +312,6 @@ def _wrong_type(op: Op, arguments: tuple[Any, ...], parameter: str, wanted: str)
         given.pop()  # at its default, so probably not passed
     form = ", ".join(f"{'Tensor' if op.kinds[p] != PLAIN else ''} {p}".strip() for p in op.parameters)
     return wrong_type(op.public, given, op.parameters.index(parameter), parameter, wanted, f" * ({form})")
-
-
-def number_of(value: np.generic) -> Any:
-    """A NumPy scalar as a Python scalar. PyTorch treats NumPy bools as floats."""
-    return float(value) if isinstance(value, np.bool_) else value.item()
 
 
 def raw_arguments(op: Op, env: dict[str, Any]) -> list[Any]:

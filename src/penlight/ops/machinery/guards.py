@@ -186,10 +186,20 @@ def refuse_complex_gradient(name: str, *tensors: Tensor) -> None:
         raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
 
 
-def need_number(value: Any) -> None:
-    """Refuse a non-scalar that NumPy would accept: None as NaN, a list as an array."""
-    if type(value) not in _NUMBERS and not isinstance(value, (int, float, complex, np.generic, Tensor)):
+def number_of(value: np.generic) -> Any:
+    """A NumPy scalar as a Python scalar, which does not widen float32. PyTorch treats NumPy bools as floats."""
+    return float(value) if isinstance(value, np.bool_) else value.item()
+
+
+def need_number(value: Any) -> Any:
+    """A Python scalar or a tensor; refuses a non-scalar that NumPy would accept: None as NaN, a list as an array."""
+    if type(value) in _NUMBERS:
+        return value
+    if isinstance(value, np.generic):
+        return number_of(value)
+    if not isinstance(value, (int, float, complex, Tensor)):
         raise TypeError(f"a Number was expected, not {type(value).__name__}")
+    return value
 
 
 def need_one_dtype(a: Any, b: Any) -> None:

@@ -39,6 +39,8 @@ from importlib import import_module
 from types import FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..._common.arguments import explained
 from ..._common.function_code import Compiled, code_without_handler, compile_function, compiled_when_called
 from ...autograd.modes import NAMESPACE
@@ -285,20 +287,24 @@ def after_failure(public: Any, name: str, values: tuple[Any, ...], failure: Exce
     """Raise a better error if a failed call of a public function with these parameter values had an argument error.
 
     Returns the result of the call, in a tuple, if an argument's class has a `__torch_function__` that was not noticed before or if a 0-d
-    tensor was passed for a scalar; else None.
+    tensor or a NumPy scalar was passed for a scalar; else None.
     """
     frame = failure.__traceback__.tb_frame  # type: ignore[union-attr]  # of the generated function
     caller = caller_of(frame)
     inside = caller is not None and _ours(caller.f_globals.get("__name__"))
     better = _argument_errors.memory_error(failure)
-    if not inside or isinstance(failure, (AttributeError, TypeError)):
+    if not inside or isinstance(failure, (AttributeError, TypeError)) or any(isinstance(v, np.generic) for v in values):
         call = _argument_errors.Call.of(public, values, caller)
         if not inside and not _hands_over(frame.f_back):
             if _torch_function.activate_for((*call.args, *call.kwargs.values())):
                 return (public(*call.args, **call.kwargs),)
-        numbers = _argument_errors.with_numbers(name, call)
+        numbers = _argument_errors.with_numbers(name, call, failure)
         if numbers is not None:
-            return (public(*numbers.args, **numbers.kwargs),)
+            try:
+                return (public(*numbers.args, **numbers.kwargs),)
+            except Exception as raised:
+                raised.__suppress_context__ = True  # the failed attempt does not help the caller
+                raise
         better = _argument_errors.argument_error(public, name, call, failure) or better
         del call
     if better is None:

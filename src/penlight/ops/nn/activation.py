@@ -159,6 +159,7 @@ def clamp(in_place: bool, input: Tensor, min: Any = None, max: Any = None) -> Op
     array = getattr(input, "_array", None)
     if array is not None and array.dtype.kind == "f" and type(min) in _OPTIONAL and type(max) in _OPTIONAL:
         return OPS["_clamp"], (input, min, max)
+    min, max = (v if v is None else need_number(v) for v in (min, max))
     numbers = [v for v in (min, max) if v is not None]
     common = dtypes.result_dtype([input._array], numbers) if hasattr(input, "_array") else input.dtype
     if common is not input.dtype:
@@ -170,7 +171,7 @@ def clamp(in_place: bool, input: Tensor, min: Any = None, max: Any = None) -> Op
 
 def _limit(in_place: bool, op: str, input: Any, limit: Any) -> OpCall:
     if type(limit) not in _REAL:
-        need_number(limit)
+        limit = need_number(limit)
     if isinstance(limit, float) and input.dtype.category < dtypes.FLOATING:
         if in_place:
             raise cannot_cast(dtypes.get_default_dtype(), input.dtype, in_c=True)

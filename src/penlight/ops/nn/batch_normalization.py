@@ -13,7 +13,7 @@ from ...tensor import Tensor
 from ..machinery.arguments import wrap_dim
 from ..machinery.array_namespace import raw
 from ..machinery.declare import OPS, differentiable
-from ..machinery.guards import not_implemented
+from ..machinery.guards import not_implemented, number_of
 from ..machinery.op import traits
 from ..machinery.rules import joint_rules, saved_as_input
 from .normalization import check_parameters, input_grad, normalised, parameter_gradients, wide
@@ -145,6 +145,8 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
         shape = input._array.shape
         if shape[0] * prod(shape[2:]) == 1:
             raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if isinstance(momentum, np.generic):
+        momentum = number_of(momentum)
     if not isinstance(momentum, (int, float)):
         raise TypeError(f"batch_norm(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}")
     if eps <= 0.0 and (training or eps < 0.0):

@@ -11,6 +11,7 @@ from ...kernels.elementwise import activation as kernels
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, pointwise
+from ..machinery.guards import need_number
 from ..machinery.op import traits
 from ..machinery.rules import zero_gradient
 from .activation import NO_CLAMP, run
@@ -191,11 +192,11 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     tensor([9., 2.])
     """
     for position, (name, number) in enumerate((("threshold", threshold), ("value", value))):
-        if not isinstance(number, (int, float)) and not (isinstance(number, Tensor) and number.dim() == 0):
+        if not isinstance(number, (int, float, np.generic)) and not (isinstance(number, Tensor) and number.dim() == 0):
             raise TypeError(
                 f"threshold(): argument '{name}' (position {position + 2}) must be Number, not {type(number).__name__}"
             )
-    threshold, value = (n.item() if isinstance(n, Tensor) else n for n in (threshold, value))
+    threshold, value = (n.item() if isinstance(n, Tensor) else need_number(n) for n in (threshold, value))
     return run("_threshold_written" if inplace else "_threshold", inplace, input, threshold, value)
 
 
@@ -225,6 +226,7 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
     >>> torch.nn.functional.softshrink(torch.tensor([-2.0, 0.25]))
     tensor([-1.5000,  0.0000])
     """
+    lambd = need_number(lambd)
     if isinstance(input, Tensor) and input.dtype.category == dtypes.FLOATING:
         largest = float(dtypes_max(input))
         if not 0 <= lambd <= largest:

@@ -18,7 +18,7 @@ from ..machinery import dispatch
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, OpCall, install_method, method, op_forms, pointwise, rounded_once, warning_free
 from ..machinery.generate import stub
-from ..machinery.guards import cannot_cast, no_derivative, no_tensor
+from ..machinery.guards import cannot_cast, no_derivative, no_tensor, number_of
 from ..machinery.op import traits
 from ..machinery.rules import zero_gradient
 
@@ -277,7 +277,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     if isinstance(other, Tensor):
         return _rsub_tensor(input, other, alpha)
     if isinstance(other, np.generic):
-        other = dispatch.number_of(other)
+        other = number_of(other)
     if type(other) not in (int, float):  # the generated function handles these types, and leaves the rest to this one
         return dispatch.dispatch(OPS["_rsub"], (input if alpha == 1 else input * alpha, other))
     return _rsub(input if alpha == 1 else input * alpha, other)
@@ -385,7 +385,7 @@ def _divided(tensor_op: str, in_place: bool, input: Any, other: Any) -> OpCall:
     """An op that has one input in the graph for a scalar divisor, and two for a tensor."""
     number_op = tensor_op.removesuffix("_of") + "_number"
     if isinstance(other, np.generic):
-        other = other.item()
+        other = number_of(other)
     if isinstance(other, (bool, int, float)) and isinstance(input, Tensor):
         kind = input.dtype
         if (type(other) is int and kind is dtypes.bool_) or (type(other) is float and kind.category < dtypes.FLOATING):
@@ -482,7 +482,7 @@ def _reflected(function: Any) -> Any:
         if isinstance(other, Tensor):
             return function(other, input)
         if isinstance(other, np.generic):
-            other = dispatch.number_of(other)
+            other = number_of(other)
         return function(scalar_like(other), input) if isinstance(other, (bool, int, float, complex)) else NotImplemented
 
     return operator

@@ -326,11 +326,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
 def _as_operands(*values: Any) -> list[Tensor]:
     """Scalar operands as 0-d tensors that do not widen the others. See Note [Dimension categories]."""
-    for value in values:
-        need_number(value)
-    arrays = [v._array for v in values if isinstance(v, Tensor)]
-    common = dtypes.result_dtype(arrays, [v for v in values if not isinstance(v, Tensor)])
-    return [v if isinstance(v, Tensor) else wrap(dispatch.cast_number(v, common)) for v in values]
+    operands = [need_number(value) for value in values]
+    arrays = [v._array for v in operands if isinstance(v, Tensor)]
+    common = dtypes.result_dtype(arrays, [v for v in operands if not isinstance(v, Tensor)])
+    return [v if isinstance(v, Tensor) else wrap(dispatch.cast_number(v, common)) for v in operands]
 
 
 both("where", np.where, where)

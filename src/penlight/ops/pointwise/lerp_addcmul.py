@@ -61,6 +61,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> OpCall:
     >>> torch.tensor([1.0]).lerp(torch.tensor([3.0]), 0.25)
     tensor([1.5000])
     """
+    weight = need_number(weight)
     return OPS["_lerp_tensor" if isinstance(weight, Tensor) else "_lerp"], (input, end, weight)
 
 
@@ -115,9 +116,8 @@ def _addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number) -> 
 def _operands(tensor1: Any, tensor2: Any, legacy: Any, value: Any) -> tuple[Any, Any, Any]:
     """`addcmul(x, a, b, value=v)`, or in the old order `addcmul(x, v, a, b)`."""
     if legacy is not None:
-        return tensor2, legacy, tensor1
-    need_number(value)
-    return tensor1, tensor2, value
+        return tensor2, legacy, need_number(tensor1)
+    return tensor1, tensor2, need_number(value)
 
 
 @op_forms()

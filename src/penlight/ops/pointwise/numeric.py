@@ -69,7 +69,7 @@ def copysign(input: Tensor, other: Tensor | Number) -> OpCall:
     >>> torch.tensor([1.0, -2.0]).copysign(-0.0)
     tensor([-1., -2.])
     """
-    need_number(other)
+    other = need_number(other)
     return OPS["_copysign" if isinstance(other, Tensor) else "_copysign_number"], (input, other)
 
 

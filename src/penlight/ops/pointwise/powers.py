@@ -12,7 +12,7 @@ from ...kernels.elementwise import one_pass
 from ...tensor import Tensor
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, OpCall, op_forms, pointwise
-from ..machinery.guards import cannot_cast, no_tensor, not_implemented
+from ..machinery.guards import cannot_cast, no_tensor, not_implemented, number_of
 from ..machinery.op import traits
 from .arithmetic import _mul_number
 
@@ -128,13 +128,13 @@ def _power_operands(input: Any, exponent: Any) -> OpCall | None:
         if not isinstance(input, (bool, int, float, complex, np.generic)):
             raise no_tensor("pow", input, exponent, parameters=("input", "exponent"))
         if isinstance(input, np.generic):
-            input = input.item()
+            input = number_of(input)
         common = dtypes.result_dtype([exponent._array], [input])
         return OPS["_pow_base"], (exponent if exponent.dtype is common else exponent.to(common), input)
     if not isinstance(input, Tensor):
         raise no_tensor("pow", input, exponent, parameters=("input", "exponent"))
     if isinstance(exponent, np.generic):
-        exponent = exponent.item()
+        exponent = number_of(exponent)
     if not isinstance(exponent, (bool, int, float, complex)):
         return None
     common = dtypes.result_dtype([input._array], [exponent]) if not isinstance(exponent, int) else input.dtype

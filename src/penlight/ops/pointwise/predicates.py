@@ -12,6 +12,7 @@ from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor
 from ..machinery.arguments import broadcast_shape
 from ..machinery.declare import method, plain
+from ..machinery.guards import need_number
 from ..machinery.op import traits
 from .arithmetic import scalar_like
 
@@ -129,7 +130,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not value >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
-    return _isclose(input, other, rtol, atol, equal_nan)
+    return _isclose(input, other, need_number(rtol), need_number(atol), equal_nan)
 
 
 @method

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import dtypes
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
@@ -177,7 +179,7 @@ def _slope(input: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
 
 
 def _spacings(spacing: Any, dims: Sequence[int], chosen: bool) -> list[Any]:
-    if spacing is None or isinstance(spacing, (int, float, complex)):
+    if spacing is None or isinstance(spacing, (int, float, complex, np.generic)):
         return [1 if spacing is None else spacing] * len(dims)
     if isinstance(spacing, Tensor):
         spacing = [spacing]

@@ -297,8 +297,7 @@ def by_operands(name: str, both_tensors: Any, number_second: Any, number_first: 
     """A function of two operands, one of which may be a scalar: selects the op for each case."""
 
     def run(input: Any, other: Any, out: Any = None) -> Tensor:
-        need_number(input)
-        need_number(other)
+        input, other = need_number(input), need_number(other)
         if isinstance(input, Tensor):
             return (both_tensors if isinstance(other, Tensor) else number_second)(input, other, out=out)
         if isinstance(other, Tensor):

@@ -252,20 +252,25 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
     return Summary(value=[Summary.Value(tag=tag, metadata=metadata, tensor=tensor)])
 
 
-def hparams(parameters: dict[str, Any], metrics: dict[str, Any], discrete: dict[str, list[Any]]) -> list[Any]:
+def hparams(hparam_dict: Any = None, metric_dict: Any = None, hparam_domain_discrete: Any = None) -> list[Any]:
     """The three records of a run's hyperparameters: their definition, their values, and the end of the run.
 
     >>> from penlight.utils.tensorboard import summary
-    >>> len(summary.hparams({"lr": 0.1}, {"loss": 0.5}, {}))
+    >>> len(summary.hparams({"lr": 0.1}, {"loss": 0.5}))
     3
     """
+    discrete = {} if hparam_domain_discrete is None else hparam_domain_discrete
+    given = {"hparam_dict": hparam_dict, "metric_dict": metric_dict, "hparam_domain_discrete": discrete}
+    for name, value in given.items():
+        if not isinstance(value, dict):
+            raise TypeError(f"parameter: {name} should be a dictionary, nothing logged.")
     from google.protobuf.struct_pb2 import ListValue, Value
     from tensorboard.plugins.hparams import metadata as names
     from tensorboard.plugins.hparams.api_pb2 import DataType, Experiment, HParamInfo, MetricInfo, MetricName, Status
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionEndInfo, SessionStartInfo
 
     start, infos = SessionStartInfo(), []
-    for key, value in parameters.items():
+    for key, value in hparam_dict.items():
         if value is None:
             continue
         if isinstance(value, Tensor):
@@ -281,7 +286,7 @@ def hparams(parameters: dict[str, Any], metrics: dict[str, Any], discrete: dict[
             domain = ListValue(values=[Value(**{field: item}) for item in discrete[key]])
         infos.append(HParamInfo(name=key, type=DataType.Value(kind), domain_discrete=domain))
     experiment = Experiment(
-        hparam_infos=infos, metric_infos=[MetricInfo(name=MetricName(tag=metric)) for metric in metrics]
+        hparam_infos=infos, metric_infos=[MetricInfo(name=MetricName(tag=metric)) for metric in metric_dict]
     )
     end = SessionEndInfo(status=Status.Value("STATUS_SUCCESS"))
     records = []

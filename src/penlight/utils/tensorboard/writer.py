@@ -167,7 +167,7 @@ class SummaryWriter:
         """Log the hyperparameters of a run, with its metrics."""
         if type(hparam_dict) is not dict or type(metric_dict) is not dict:
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
-        records = summary.hparams(hparam_dict, metric_dict, hparam_domain_discrete or {})
+        records = summary.hparams(hparam_dict, metric_dict, hparam_domain_discrete)
         folder = os.path.join(self._get_file_writer().get_logdir(), run_name or str(time.time()))
         with SummaryWriter(log_dir=folder) as run:
             for record in records:
