@@ -459,13 +459,13 @@ def with_numbers(name: str, call: Call, error: Exception) -> Call | None:
                 return _with_scalars(call, len(call.args) - len(args), names, wanted)
     if forms(name)[0] or forms("Tensor." + name)[0] or isinstance(error, RuntimeError):
         return None
-    return _with_scalars(
-        call, 0, [], set()
-    )  # of a function that is written in Python there, and did not refuse them itself
+    # PyTorch's version is written in Python, and does not refuse NumPy scalars.
+    return _with_scalars(call, 0, [], set())
 
 
 def _with_scalars(call: Call, skipped: int, names: list[str], wanted: set[str]) -> Call | None:
-    """A call with scalars for the positional arguments after some, which have these names, and those by name."""
+    """The call with Python scalars for NumPy's, and for 0-d tensors passed for the parameters `wanted`. The first `skipped` arguments stay;
+    `names` are the parameters of the others. None if nothing changes."""
 
     def scalar(value: Any, name: str) -> Any:
         if isinstance(value, np.generic):
