@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import executable, special
+from penlight.kernels import executable, native, special
 from penlight.kernels.special import by_scipy
 
 pytest.importorskip("scipy")
@@ -25,12 +25,18 @@ def arguments(row: by_scipy.Function, size: int, dtype: type) -> list[np.ndarray
     return made
 
 
+def without_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing asks for kernels, so none is remembered as missing."""
+    monkeypatch.setattr(executable, "backend", lambda: None)
+    monkeypatch.setattr(native, "available", lambda: False)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", by_scipy.FUNCTIONS)
 def test_they_agree(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executable, "backend", lambda: "x86")
     ours = getattr(special, name)
-    monkeypatch.setattr(executable, "backend", lambda: None)
+    without_backend(monkeypatch)
     theirs = getattr(special, name)
     row = by_scipy.FUNCTIONS[name]
     given = arguments(row, int(min(row.most, 2000)), dtype)
@@ -46,7 +52,7 @@ def test_they_agree(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_ours_does_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executable, "backend", lambda: None)
+    without_backend(monkeypatch)
     digamma = special.digamma
     for x in ([np.nan, 1.0], [-0.5, 2.0], [np.inf], []):
         array = np.array(x)

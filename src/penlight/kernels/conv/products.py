@@ -27,22 +27,12 @@ def _picked(x: np.ndarray, stride: Ints, out_size: Ints, groups: int) -> np.ndar
     return x.reshape(len(x), groups, -1, prod(out_size))
 
 
-def _weights(w: np.ndarray, count: int, groups: int) -> np.ndarray:
-    """The weights broadcast to every image: ``(N, groups, O // groups, C // groups)``, not copied."""
-    return np.broadcast_to(w.reshape(groups, len(w) // groups, -1), (count, groups, len(w) // groups, w.shape[1]))
-
-
 def channels_last(x: np.ndarray) -> np.ndarray | None:
     """The array as a view ``(positions, channels)``, if it is channels-last in memory; else, or if it has a single position, None."""
     if x.flags.c_contiguous:
         return None
     last = x.transpose(0, *range(2, x.ndim), 1)
     return last.reshape(-1, x.shape[1]) if last.flags.c_contiguous else None
-
-
-def _as_channels(rows: np.ndarray, lead: int, out_size: Ints) -> np.ndarray:
-    """Results ``(positions, channels)`` as ``(N, channels, *out_size)``, a view."""
-    return rows.reshape(lead, *out_size, rows.shape[1]).transpose(0, len(out_size) + 1, *range(1, len(out_size) + 1))
 
 
 def pointwise_channels_last(
@@ -53,7 +43,7 @@ def pointwise_channels_last(
     y = _product(source, weight if transposed else weight.T)
     if bias is not None:
         y += bias
-    return _as_channels(y, lead, out_size)
+    return y.reshape(lead, *out_size, y.shape[1]).transpose(0, len(out_size) + 1, *range(1, len(out_size) + 1))
 
 
 def pointwise(
@@ -68,7 +58,8 @@ def pointwise(
         if bias is not None:
             y += bias[:, None]
         return
-    _product(_weights(w, len(x), groups), source, y)
+    weight = w.reshape(groups, len(w) // groups, -1)
+    _product(np.broadcast_to(weight, (len(x), *weight.shape)), source, y)
     if bias is not None:
         y += bias.reshape(groups, -1, 1)
 

@@ -45,10 +45,6 @@ def _prelu_by_machine(function: Callable[..., Any], x: np.ndarray, weight: np.nd
     return attempt(function, (x, np.ascontiguousarray(broadcast), *rest))
 
 
-def _whole_sum(x: np.ndarray) -> np.ndarray:
-    return reduce_sum(x, tuple(range(x.ndim)))
-
-
 @quiet
 def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """x for x > 0, weight * x below; one weight, or one per channel (dim 1)."""
@@ -77,7 +73,7 @@ def prelu_backward(grad: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple
         share = np.asarray(np.multiply(g, wide))
         drop(share, positive, share)
     if weight.size == 1:
-        dweight = _whole_sum(share)
+        dweight = reduce_sum(share, tuple(range(share.ndim)))
     else:
         dweight = np.add.reduce(share, tuple(k for k in range(x.ndim) if k != 1)) if x.ndim > 1 else share
     return narrow(laid_out_like(dx, x), x.dtype), np.asarray(dweight, weight.dtype).reshape(weight.shape)

@@ -30,7 +30,8 @@ def _logit(x: Array, low: float | None, high: float | None) -> Array:
             x = np.where(x < low, low, np.minimum(x, high))
         # near 1/2 the quotient is near one: 2x - 1 is exact there, and its logarithm loses nothing
         near = (x > 0.25) & (x < 0.75)
-        piecewise(x, out, (~near, _log_odds), (near, _log_odds_near_half))
+        far = lambda v: np.log(v / (1.0 - v))
+        piecewise(x, out, (~near, far), (near, lambda v: np.log1p((2.0 * v - 1.0) / (1.0 - v))))
 
     result = as_it_is(kernel, x) if x.dtype == np.float32 else None
     return (
@@ -43,14 +44,6 @@ def _logit32(x: Array, out: Array) -> None:
     rest = 1.0 - x
     np.divide(x, rest, rest)
     np.log(rest, out)
-
-
-def _log_odds(x: Array) -> Array:
-    return np.log(x / (1.0 - x))
-
-
-def _log_odds_near_half(x: Array) -> Array:
-    return np.log1p((2.0 * x - 1.0) / (1.0 - x))
 
 
 def sinc(x: Array) -> Array:

@@ -16,6 +16,7 @@ from ..rows import in_float32
 from ..scalars import apply, constant, elementwise
 from .common import Array, chosen, corrected, fraction, natively, one_by_one, over_arrays, rational, rounded, unary
 
+Function = Callable[[Array], Array]
 _HALF_LOG_TWO_PI_LESS_HALF = 0.4189385332046727
 
 # fmt: off
@@ -122,13 +123,17 @@ def _gammaln_anywhere(x: Array) -> Array:
 
 
 def _gammaln(x: Array, out: Array) -> None:
-    _reflect(x, out, _gammaln_positive, _gammaln_reflection, -1.0)
+    _reflect(x, out, _gammaln_small, _gammaln_large, _gammaln_reflection, -1.0)
 
 
-def _reflect(
-    x: Array, out: Array, positive: Callable[[Array], Array], reflection: Callable[[Array], Array], sign: float
-) -> None:
-    """Fill `out` with `positive(x)`, and for negative x with `reflection(x) + sign * positive(1 - x)`, or infinity if the former is."""
+def _reflect(x: Array, out: Array, small: Function, large: Function, reflection: Function, sign: float) -> None:
+    """Fill `out` with `small(x)` below 2.5 and `large(x)` from there on; for negative x with `reflection(x)` plus the sign times the same
+    of 1 - x, or infinity if the former is."""
+
+    def positive(x: Array) -> Array:
+        below = x < 2.5
+        return chosen(x, (below, small), (~below, large))
+
     if type(x) is np.ndarray:
         index = (x < 0.0).nonzero()[0]
         if not index.size:
@@ -145,11 +150,6 @@ def _reflect(
     result = positive(np.where(below, 1.0 - x, x))
     there = np.where(part == np.inf, np.inf, part + sign * result)
     out[...] = np.where(below, there, result)
-
-
-def _gammaln_positive(x: Array) -> Array:
-    small = x < 2.5
-    return chosen(x, (small, _gammaln_small), (~small, _gammaln_large))
 
 
 def _gammaln_reflection(x: Array) -> Array:
@@ -201,12 +201,7 @@ def multigammaln(x: Array, p: int) -> Array:
 @over_arrays(wide=True)
 def digamma(x: Array, out: Array) -> None:
     """The logarithmic derivative of gamma. Derivative: polygamma(1, x)."""
-    _reflect(x, out, _digamma_positive, _digamma_reflection, 1.0)
-
-
-def _digamma_positive(x: Array) -> Array:
-    small = x < 2.5
-    return chosen(x, (small, _digamma_small), (~small, _digamma_large))
+    _reflect(x, out, _digamma_small, _digamma_large, _digamma_reflection, 1.0)
 
 
 def digamma_of_number(x: float) -> float:
@@ -274,12 +269,7 @@ def _polygamma(s: float, x: float, factor: float) -> float:
 
 @over_arrays(wide=True)
 def _trigamma(x: Array, out: Array) -> None:
-    _reflect(x, out, _trigamma_positive, _trigamma_reflection, -1.0)
-
-
-def _trigamma_positive(x: Array) -> Array:
-    small = x < 2.5
-    return chosen(x, (small, _trigamma_small), (~small, _trigamma_large))
+    _reflect(x, out, _trigamma_small, _trigamma_large, _trigamma_reflection, -1.0)
 
 
 def _trigamma_reflection(x: Array) -> Array:
