@@ -212,6 +212,21 @@ def test_completion_shows_what_is_imported_when_first_used() -> None:
     assert seen == "set() False\n"
 
 
+def test_what_needs_a_package_that_is_not_installed_is_missing() -> None:
+    program = """if True:
+        import inspect, sys
+        sys.modules["tensorboard"] = None
+        import penlight
+        assert "data" in dict(inspect.getmembers(penlight.utils)) and not hasattr(penlight.utils, "tensorboard")
+        try:
+            from penlight.utils import tensorboard
+        except ModuleNotFoundError as error:
+            print(error)
+    """
+    seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert seen.endswith("torch.utils.tensorboard writes its logs with that package: pip install tensorboard\n")
+
+
 @pytest.mark.parametrize(
     "name", ["cumsum", "gather", "index_select", "softmax", "Tensor.scatter_add", "Tensor.unsqueeze"]
 )

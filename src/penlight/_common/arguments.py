@@ -12,6 +12,7 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
+from .docstrings import indentation
 from .returns import result, shape
 
 _TABLE = """
@@ -1014,7 +1015,7 @@ def explained(
     is_class = isinstance(function, type)
     code = _code(function, "__init__") or _code(function, "__new__") if is_class else _code(function)
     names = () if code is None else code.co_varnames[is_class : code.co_argcount + code.co_kwonlyargcount]
-    margin = "    " if "\n    >>>" in doc or "\n        " not in doc else "        "
+    margin = indentation(doc)
     sections = []
     if "Args:" not in doc:
         listed: dict[str, str] = {}

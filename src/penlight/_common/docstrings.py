@@ -17,9 +17,19 @@ def documented(summary: str, *example: str) -> str:
     >>> documented("One.", ">>> 1", "1").splitlines()[2:]
     ['    >>> 1', '    1', '    ']
     """
-    more = [line for line in summary.splitlines()[1:] if line.strip()]
-    margin = min((line[: len(line) - len(line.lstrip())] for line in more), key=len, default="    ")
+    margin = indentation(summary)
     return "\n".join((summary, "", *(margin + line for line in example), margin))
+
+
+def indentation(doc: str) -> str:
+    """What the lines of a docstring after the first begin with. From Python 3.13 on the compiler removes it.
+
+    >>> from penlight._common.docstrings import indentation
+    >>> indentation("One.\\n\\n        >>> 1\\n        1\\n        ")
+    '        '
+    """
+    more = [line for line in doc.splitlines()[1:] if line.strip()]
+    return min((line[: len(line) - len(line.lstrip())] for line in more), key=len, default="    ")
 
 
 def example(

@@ -57,7 +57,10 @@ def set_module(obj: Any, mod: Any) -> None:
 
 def __getattr__(name: str) -> Any:
     if not name.startswith("__") and find_spec(f"{__name__}.{name}") is not None:
-        return import_module(f"{__name__}.{name}")
+        try:
+            return import_module(f"{__name__}.{name}")
+        except ModuleNotFoundError as error:  # a package that it needs is not installed: hasattr says False
+            raise AttributeError(str(error)) from error
     raise _refused.missing(__name__, name)
 
 
