@@ -22,7 +22,7 @@ def documented(summary: str, *example: str) -> str:
 
 
 def indentation(doc: str) -> str:
-    """What the lines of a docstring after the first begin with. From Python 3.13 on the compiler removes it.
+    """The indentation of the lines of a docstring after the first. From Python 3.13 on the compiler removes it.
 
     >>> from penlight._common.docstrings import indentation
     >>> indentation("One.\\n\\n        >>> 1\\n        1\\n        ")
