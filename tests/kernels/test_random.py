@@ -487,7 +487,10 @@ def test_geometric_samples_have_the_c_librarys_digits(p: float, monkeypatch: pyt
     assert made.tolist() == [math.ceil(math.log(u) / math.log1p(-p)) if u else math.inf for u in draws.tolist()]
 
 
-DOUBLE_ROUNDING = 1e16 + 2.9999 == 1e16 + 4  # Python's floats on 32 bit x86 are computed with 64 bits and rounded again
+# On 32 bit x86 Python computes floats with 64 bits, and rounds them again. `float()` keeps the compiler from adding literals: its
+# result could come from the cache of another Python.
+_LARGE = float("1e16")
+DOUBLE_ROUNDING = _LARGE + 2.9999 == _LARGE + 4
 
 
 @pytest.mark.parametrize(
